@@ -1,0 +1,5 @@
+"""Data: the generators of the papers."""
+
+from mercer.datasets.curves import make_sinc
+
+__all__ = ["make_sinc"]

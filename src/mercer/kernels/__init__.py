@@ -1,0 +1,32 @@
+"""Kernels: what "similar" means.
+
+A kernel is called on data and gives a Gram matrix; kernels add, multiply, scale, take powers, and restrict themselves
+to columns. ``mercer.kernels.gram`` holds the engine for products, rows and low-rank factors of large matrices.
+"""
+
+from mercer.kernels import gram
+from mercer.kernels.absolute import L1
+from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel
+from mercer.kernels.checks import KernelReport, check_kernel
+from mercer.kernels.columnwise import ColumnProduct
+from mercer.kernels.conditional import Multiquadric, ThinPlate
+from mercer.kernels.dot_product import Linear, Polynomial, PowerSeries
+from mercer.kernels.given import FromFunction, Precomputed
+from mercer.kernels.periodic import Dirichlet, PeriodicGaussian, Periodized
+from mercer.kernels.sequence import WeightedDegree
+from mercer.kernels.splines import BSpline, RadialBSpline
+from mercer.kernels.stationary import DampedOscillator, Exponential, Gaussian, InverseMultiquadric, Stationary
+from mercer.kernels.widths import median_distance, widths_for
+
+__all__ = [
+    "Kernel", "Stationary", "ColumnProduct",
+    "Gaussian", "Exponential", "DampedOscillator", "InverseMultiquadric",
+    "BSpline", "RadialBSpline",
+    "PeriodicGaussian", "Dirichlet", "Periodized",
+    "Linear", "Polynomial", "PowerSeries",
+    "Multiquadric", "ThinPlate",
+    "L1", "WeightedDegree", "FromFunction", "Precomputed",
+    "Sum", "Product", "Scaled", "Power", "OnColumns",
+    "check_kernel", "KernelReport", "median_distance", "widths_for", "gram",
+]  # fmt: skip

@@ -1,0 +1,359 @@
+"""Kernels from kernels: sums, products, multiples, powers, and restrictions to columns."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from mercer.kernels.base import Array, Kernel, Sides
+
+
+class _Pair(Kernel):
+    """Two kernels on the same input."""
+
+    def __init__(self, left: Kernel, right: Kernel):
+        self.left = left
+        self.right = right
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.left.stationary and self.right.stationary
+
+    @property
+    def translation_invariant(self) -> bool:  # type: ignore[override]
+        return self.left.translation_invariant and self.right.translation_invariant
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        return self.left.differentiable and self.right.differentiable
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        first, second = self.left._prepare(X, Y), self.right._prepare(X, Y)
+        if first.shape != second.shape:
+            raise ValueError(f"Both parts of {self!r} must see the same rows, got {first.shape} and {second.shape}.")
+        dtype = np.result_type(first.dtype, second.dtype)
+        return Sides((first.left, second.left), (first.right, second.right), first.shape, dtype)
+
+
+class Sum(_Pair):
+    """k(x, y) = left(x, y) + right(x, y), written ``left + right``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian() + Linear())([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 2.   ]])
+    """
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """The larger order of the two; None if either has none."""
+        orders = (self.left.order, self.right.order)
+        return None if None in orders else max(orders)  # type: ignore[type-var]
+
+    @property
+    def has_spectrum(self) -> bool:  # type: ignore[override]
+        """Whether both parts have one and take the same frequencies."""
+        return self.left.has_spectrum and self.right.has_spectrum and self.left.stationary == self.right.stationary
+
+    def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:
+        """Values at squared distances, if both parts are stationary."""
+        left, right = _stationary_parts(self)
+        return left.of_squared_distance(r2, n_dims) + right.of_squared_distance(r2, n_dims)
+
+    def spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
+        """Sum of the spectra, if both parts have one."""
+        if not self.has_spectrum:
+            raise TypeError(f"{self!r} has no spectrum: not both of its parts have one of the same kind.")
+        return self.left.spectrum(omega, n_dims) + self.right.spectrum(omega, n_dims)
+
+    def polynomial_part(self, X: Any) -> Array:
+        """The polynomials of both parts, each once."""
+        columns = np.hstack([self.left.polynomial_part(X), self.right.polynomial_part(X)])
+        _, first = np.unique(columns, axis=1, return_index=True)
+        return columns[:, np.sort(first)]
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Sum of the gradients."""
+        return self.left.gradient(X, Y) + self.right.gradient(X, Y)
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        tile = self.left._tile(left[0], right[0])
+        tile += self.right._tile(left[1], right[1])
+        return tile
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return self.left._diagonal(left[0], right[0]) + self.right._diagonal(left[1], right[1])
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.left!r} + {self.right!r}"
+
+
+class Product(_Pair):
+    """k(x, y) = left(x, y) right(x, y), written ``left * right``.
+
+    The product of positive definite kernels is positive definite; of conditionally positive ones nothing is known, and
+    `order` is None.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian() * Linear())([[1.0], [2.0]]).round(3)
+    array([[1.   , 1.213],
+           [1.213, 4.   ]])
+    """
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 if both parts are positive definite, else None."""
+        return 0 if self.left.order == self.right.order == 0 else None
+
+    def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:
+        """Values at squared distances, if both parts are stationary."""
+        left, right = _stationary_parts(self)
+        return left.of_squared_distance(r2, n_dims) * right.of_squared_distance(r2, n_dims)
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Product rule."""
+        left, right = self.left(X, Y)[..., None], self.right(X, Y)[..., None]
+        return self.left.gradient(X, Y) * right + left * self.right.gradient(X, Y)
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        tile = self.left._tile(left[0], right[0])
+        tile *= self.right._tile(left[1], right[1])
+        return tile
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return self.left._diagonal(left[0], right[0]) * self.right._diagonal(left[1], right[1])
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{_in_brackets(self.left)} * {_in_brackets(self.right)}"
+
+
+class _Wrapped(Kernel):
+    """A function of the values of another kernel."""
+
+    kernel: Kernel
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.kernel.stationary
+
+    @property
+    def translation_invariant(self) -> bool:  # type: ignore[override]
+        return self.kernel.translation_invariant
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        return self.kernel.differentiable
+
+    def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:
+        """Values at squared distances, if the kernel inside is stationary."""
+        if not self.stationary:
+            raise TypeError(f"{self.kernel!r} is not a function of the distance.")
+        return self._of_values(self.kernel.of_squared_distance(r2, n_dims))
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Chain rule."""
+        return self._slope(self.kernel(X, Y))[..., None] * self.kernel.gradient(X, Y)
+
+    @abstractmethod
+    def _of_values(self, values: Array) -> Array:
+        """The function of the values, which it may overwrite."""
+
+    @abstractmethod
+    def _slope(self, values: Array) -> Array:
+        """Derivative of that function, at values that it leaves as they are."""
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        return self.kernel._prepare(X, Y)
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self, self._of_values(self.kernel._tile(left, right)))
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return self._of_values(self.kernel._diagonal(left, right))
+
+
+class Scaled(_Wrapped):
+    """k(x, y) = factor kernel(x, y), written ``factor * kernel``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (3 * Linear())([[1.0], [2.0]])
+    array([[ 3.,  6.],
+           [ 6., 12.]])
+    """
+
+    def __init__(self, kernel: Kernel, factor: float = 1.0):
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.order
+
+    @property
+    def has_spectrum(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.has_spectrum
+
+    def spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
+        """Multiple of the spectrum."""
+        if not self.has_spectrum:
+            raise TypeError(f"{self.kernel!r} has no spectrum.")
+        return self._of_values(self.kernel.spectrum(omega, n_dims))
+
+    def polynomial_part(self, X: Any) -> Array:
+        """The polynomials of the kernel."""
+        return self.kernel.polynomial_part(X)
+
+    def _of_values(self, values: Array) -> Array:
+        values *= self._positive("factor", or_zero=True)
+        return values
+
+    def _slope(self, values: Array) -> Array:
+        return np.full_like(values, self._positive("factor", or_zero=True))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.factor!r} * {_in_brackets(self.kernel)}"
+
+
+class Power(_Wrapped):
+    """k(x, y) = kernel(x, y)^exponent with a whole number as exponent, written ``kernel ** exponent``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (Linear() ** 2)([[1.0], [2.0]])
+    array([[ 1.,  4.],
+           [ 4., 16.]])
+    """
+
+    def __init__(self, kernel: Kernel, exponent: int = 2):
+        self.kernel = kernel
+        self.exponent = exponent
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 if the kernel is positive definite, else None."""
+        return 0 if self.kernel.order == 0 else None
+
+    def _of_values(self, values: Array) -> Array:
+        return integer_power(values, self._whole("exponent", at_least=1))
+
+    def _slope(self, values: Array) -> Array:
+        exponent = self._whole("exponent", at_least=1)
+        return exponent * integer_power(values, exponent - 1)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{_in_brackets(self.kernel)} ** {self.exponent!r}"
+
+
+class OnColumns(Kernel):
+    """A kernel that sees only some columns of its input, written ``kernel.on(columns)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    columns : int, str, or list of them
+        Positions of columns, or names of columns of a data frame.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> kernel = Gaussian(width=2.0).on([0, 1]) + Linear().on([2])
+    >>> kernel([[0.0, 0.0, 1.0], [2.0, 0.0, 3.0]]).round(3)
+    array([[ 2.   ,  3.607],
+           [ 3.607, 10.   ]])
+    """
+
+    def __init__(self, kernel: Kernel, columns: Any = 0):
+        self.kernel = kernel
+        self.columns = columns
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.order
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.differentiable
+
+    def polynomial_part(self, X: Any) -> Array:
+        """The polynomials of the kernel in its columns."""
+        return self.kernel.polynomial_part(self._select(X))
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Gradient with respect to all columns: zero in those that the kernel does not see."""
+        inner = self.kernel.gradient(self._select(X), None if Y is None else self._select(Y))
+        gradient = np.zeros((*inner.shape[:2], np.shape(X)[1]), dtype=inner.dtype)
+        positions = [list(X.columns).index(name) if isinstance(name, str) else name for name in self._columns()]
+        for i, position in enumerate(positions):
+            gradient[..., position] += inner[..., i]
+        return gradient
+
+    def _columns(self) -> list[Any]:
+        return [self.columns] if np.ndim(self.columns) == 0 else list(self.columns)
+
+    def _select(self, X: Any) -> Any:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2:
+            raise self._complain("X", "a table with rows and columns", f"shape {X.shape}", "give it two dimensions")
+        try:
+            return _safe_indexing(X, self._columns(), axis=1)
+        except (IndexError, KeyError, ValueError) as error:
+            constraint = f"among the {X.shape[1]} columns of X"
+            raise self._complain("columns", constraint, self.columns, "choose others") from error
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        return self.kernel._prepare(self._select(X), None if Y is None else self._select(Y))
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        return self.kernel._tile(left, right)
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return self.kernel._diagonal(left, right)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{_in_brackets(self.kernel)}.on({self.columns!r})"
+
+
+def finite(kernel: Kernel, values: Array) -> Array:
+    """The values, if none of them overflowed."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"Values of {kernel!r} must be finite, got an overflow; rescale X or the kernel.")
+    return values
+
+
+def integer_power(values: Array, exponent: int) -> Array:
+    """values^exponent by repeated multiplication: many times as fast as np.power for doubles."""
+    result = None
+    while exponent:
+        if exponent & 1:
+            result = values.copy() if result is None else np.multiply(result, values, out=result)
+        exponent >>= 1
+        if exponent:
+            values = values * values
+    return np.ones_like(values) if result is None else result
+
+
+def _stationary_parts(pair: _Pair) -> tuple[Any, Any]:
+    if not pair.stationary:
+        raise TypeError(f"{pair!r} is not a function of the distance: not both of its parts are.")
+    return pair.left, pair.right
+
+
+def _in_brackets(kernel: Kernel) -> str:
+    return f"({kernel!r})" if isinstance(kernel, Sum | Product | Scaled | Power) else repr(kernel)

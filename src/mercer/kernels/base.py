@@ -1,0 +1,216 @@
+"""What a kernel is: a symmetric function of two objects, its Gram matrix, and its algebra."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+
+from mercer.kernels.tiles import dense_gram
+
+if TYPE_CHECKING:
+    from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
+
+Array = NDArray[Any]
+
+
+class Sides(NamedTuple):
+    """Rows and columns of a Gram matrix, validated and ready to be evaluated tile by tile.
+
+    `left` and `right` are arrays that can be indexed by rows, or (nested) tuples of such arrays.
+    """
+
+    left: Any
+    right: Any
+    shape: tuple[int, int]
+    dtype: DTypeLike
+
+
+class Kernel(BaseEstimator, ABC):
+    """A symmetric function k(x, y) that says how similar two objects are.
+
+    A kernel on vectors needs `_tile` and `_diagonal`, and `_gradient` where k can be differentiated; a kernel on other
+    objects overrides `_prepare` as well. Parameters follow scikit-learn: they are stored as given, read by
+    `get_params`, changed by `set_params`, copied by `clone`, and checked when the kernel is used.
+
+    Attributes
+    ----------
+    order : int or None
+        0: positive definite. 1 or 2: conditionally positive definite, i.e. cᵀKc >= 0 for all c that are orthogonal to
+        the constants (1) or to the constants and linear functions (2). None: no such promise is made.
+    stationary : bool
+        Whether k is a function of the squared Euclidean distance alone: ``of_squared_distance(r2)`` works.
+    translation_invariant : bool
+        Whether k is a function of x - y alone.
+    has_spectrum : bool
+        Whether its Fourier transform is known: ``spectrum(omega, n_dims)`` works.
+    differentiable : bool
+        Whether `gradient` exists.
+    pairwise : bool
+        Whether the input is itself a matrix of values between pairs of objects (`Precomputed`).
+    """
+
+    order: int | None = 0
+    stationary: bool = False
+    translation_invariant: bool = False
+    has_spectrum: bool = False
+    differentiable: bool = True
+    pairwise: bool = False
+    _accepts_sparse: bool = False
+
+    # NumPy must not take `np.float64(3) * kernel` for an operation on arrays.
+    __array_ufunc__ = None
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Gram matrix of the rows of X against those of Y (of X, if Y is None: then exactly symmetric).
+
+        Memory: the result, plus about a MiB for each thread. float32 if both X and Y are, else float64.
+        """
+        return dense_gram(self, self._prepare(X, Y), symmetric=Y is None)
+
+    def diag(self, X: Any) -> Array:
+        """Values k(x, x) for the rows of X, without the rest of the Gram matrix."""
+        sides = self._prepare(X, None)
+        return np.asarray(self._diagonal(sides.left, sides.right), dtype=sides.dtype)
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Gradient of k(x, y) with respect to x, an array of shape (len(X), len(Y), n_columns).
+
+        Where k has a kink (Exponential and L1 at coinciding points) the subgradient nearest to zero is returned.
+        """
+        if not self.differentiable:
+            raise TypeError(f"{self!r} has no gradient; choose a kernel that is differentiable.")
+        X, Y = self._check_rows(X, Y, accept_sparse=False)
+        return self._gradient(X, X if Y is None else Y)
+
+    def polynomial_part(self, X: Any) -> Array:
+        """Columns of the polynomials that a conditionally positive kernel leaves unpenalised.
+
+        No column for order 0, the constant for order 1, the constant and the columns of X for order 2.
+        """
+        if not self.order:
+            return np.empty((len(self.diag(X)), 0))
+        X, _ = self._check_rows(X, None, accept_sparse=False)
+        constant = np.ones((len(X), 1), dtype=X.dtype)
+        return constant if self.order == 1 else np.hstack([constant, X])
+
+    def on(self, columns: Any) -> OnColumns:
+        """Restrict this kernel to some columns of its input, given by position or, for data frames, by name."""
+        from mercer.kernels.algebra import OnColumns
+
+        return OnColumns(self, columns)
+
+    # What a concrete kernel provides ---------------------------------------------------------------------------------
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        """Validate X and Y and bring them into the form in which `_tile` wants them."""
+        X, Y = self._check_rows(X, Y, accept_sparse=self._accepts_sparse)
+        Y = X if Y is None else Y
+        return Sides(X, Y, (X.shape[0], Y.shape[0]), X.dtype)
+
+    @abstractmethod
+    def _tile(self, left: Any, right: Any) -> Array:
+        """Values of k for some prepared rows against some prepared columns: a new array that the caller may change."""
+
+    @abstractmethod
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        """Values k(x, x) from the two sides prepared with Y = None."""
+
+    def _gradient(self, X: Array, Y: Array) -> Array:
+        """Gradient for validated dense rows. Kernels with `differentiable = False` do not need it."""
+        raise TypeError(f"{type(self).__name__} says that it is differentiable but defines no _gradient.")
+
+    def _check_rows(self, X: Any, Y: Any, *, accept_sparse: bool) -> tuple[Any, Any]:
+        """Vectors as finite floating-point rows of one precision, with equal numbers of columns."""
+        options = {"accept_sparse": "csr" if accept_sparse else False, "dtype": [np.float64, np.float32], "order": "C"}
+        X = check_array(X, input_name="X", estimator=self, **options)
+        if Y is None:
+            return X, None
+        Y = check_array(Y, input_name="Y", estimator=self, **options)
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"Y of {type(self).__name__} must have the {X.shape[1]} columns of X, got {Y.shape[1]}; "
+                "give both the same features in the same order."
+            )
+        if X.dtype != Y.dtype:
+            X, Y = X.astype(np.float64), Y.astype(np.float64)
+        return X, Y
+
+    # Algebra ---------------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Kernel) -> Sum:
+        from mercer.kernels.algebra import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Product | Scaled:
+        from mercer.kernels.algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, other) if isinstance(other, Real) else NotImplemented
+
+    def __rmul__(self, factor: float) -> Scaled:
+        from mercer.kernels.algebra import Scaled
+
+        return Scaled(self, factor) if isinstance(factor, Real) else NotImplemented
+
+    def __pow__(self, exponent: int) -> Power:
+        from mercer.kernels.algebra import Power
+
+        return Power(self, exponent)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        values, signature = self.get_params(deep=False), inspect.signature(type(self))
+        shown = {name: getattr(values[name], "__name__", repr(values[name])) for name in signature.parameters}
+        parameters = ", ".join(f"{name}={text}" for name, text in shown.items())
+        return f"{type(self).__name__}({parameters})"
+
+    def _complain(self, parameter: str, constraint: str, value: Any, remedy: str) -> ValueError:
+        return ValueError(f"{parameter} of {type(self).__name__} must be {constraint}, got {value!r}; {remedy}.")
+
+    def _positive(self, parameter: str, *, or_zero: bool = False) -> float:
+        """The value of a parameter that must be a positive finite number."""
+        value = getattr(self, parameter)
+        if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+            raise self._complain(parameter, "a positive finite number", value, f"give {parameter} > 0")
+        if value == 0 and not or_zero:
+            raise self._complain(parameter, "positive", value, f"give {parameter} > 0")
+        return float(value)
+
+    def _positive_per_column(self, parameter: str, n_columns: int | None = None) -> float | Array:
+        """The value of a parameter that must be a positive number, or one for each column."""
+        value = getattr(self, parameter)
+        if isinstance(value, Real):
+            return self._positive(parameter)
+        try:
+            values = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.ndim != 1 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
+            remedy = f"give one {parameter} > 0, or a list of one for each column"
+            raise self._complain(parameter, "positive and finite", value, remedy)
+        if n_columns is not None and values.size != n_columns:
+            remedy = f"give a single {parameter}, or as many as there are columns"
+            raise self._complain(parameter, f"of length {n_columns}", value, remedy)
+        return values
+
+    def _whole(self, parameter: str, *, at_least: int) -> int:
+        """The value of a parameter that must be a whole number."""
+        value = getattr(self, parameter)
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+            remedy = f"give {parameter}={at_least} or more"
+            raise self._complain(parameter, f"a whole number >= {at_least}", value, remedy)
+        return int(value)
+
+
+def float_array(values: ArrayLike) -> Array:
+    """Values as a new floating-point array, float32 kept."""
+    array = np.array(values)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

@@ -1,0 +1,94 @@
+"""Squared Euclidean distances as one matrix product per tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer.kernels.base import Sides
+
+Array = NDArray[Any]
+
+
+def distance_sides(X: Any, Y: Any, length: float | Array) -> Sides:
+    """Prepare rows so that a product of two tiles is their squared distance, in units of `length`.
+
+    With the rows [-2x, |x|², 1] on the left and [y, 1, |y|²] on the right, ||x - y||² is a single inner product. Dense
+    rows are centred first: the cancellation in |x|² + |y|² - 2xᵀy then depends on the spread of the data and not on
+    its distance from the origin. Products are taken in float64, also for float32 rows, for the same reason.
+    """
+    Y = X if Y is None else Y
+    shape, dtype = (X.shape[0], Y.shape[0]), X.dtype
+    if sparse.issparse(X) or sparse.issparse(Y):
+        X, Y = _scaled_csr(X, length), _scaled_csr(Y, length)
+        return Sides((X, _squared_norms(X)), (Y, _squared_norms(Y)), shape, dtype)
+    centre = X.mean(axis=0, dtype=np.float64)
+    return Sides(*_augmented((X - centre) / length, (Y - centre) / length), shape, dtype)
+
+
+def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = False) -> Array:
+    """Squared distances of prepared rows.
+
+    Rounding leaves an error of about 1e-16 times the squared norms. A kernel that is not smooth at zero takes the root
+    of it: `exact_near_zero` computes small distances again from differences.
+    """
+    if isinstance(left, tuple):
+        (X, x2), (Y, y2) = left, right
+        r2: Array = np.asarray((X @ Y.T).toarray())
+        r2 *= -2.0
+        r2 += x2[:, None]
+        r2 += y2
+        scale = x2.max(initial=0.0) + y2.max(initial=0.0)
+    else:
+        r2 = left @ right.T
+        scale = left[:, -2].max(initial=0.0) + right[:, -1].max(initial=0.0)
+    np.maximum(r2, 0.0, out=r2)
+    if exact_near_zero:
+        _recompute_small(r2, left, right, 1e-8 * scale)
+    return r2
+
+
+def n_columns_of(side: Any) -> int:
+    """Number of columns of the data behind a prepared side."""
+    return int(side[0].shape[1] if isinstance(side, tuple) else side.shape[1] - 2)
+
+
+def _augmented(X: Array, Y: Array) -> tuple[Array, Array]:
+    n_columns = X.shape[1]
+    left = np.empty((len(X), n_columns + 2))
+    right = np.empty((len(Y), n_columns + 2))
+    np.multiply(X, -2.0, out=left[:, :n_columns])
+    left[:, n_columns] = _squared_norms(X)
+    left[:, n_columns + 1] = 1.0
+    right[:, :n_columns] = Y
+    right[:, n_columns] = 1.0
+    right[:, n_columns + 1] = _squared_norms(Y)
+    return left, right
+
+
+def _scaled_csr(X: Any, length: float | Array) -> Any:
+    X = sparse.csr_array(X, dtype=np.float64)
+    return X / length if np.isscalar(length) else sparse.csr_array(X @ sparse.diags_array(1.0 / np.asarray(length)))
+
+
+def _squared_norms(X: Any) -> Array:
+    with np.errstate(over="ignore"):
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "Values of X must be small enough for their squares to be finite; rescale the columns, "
+            "for example with sklearn.preprocessing.StandardScaler, or give the kernel a width of their size."
+        )
+    return norms
+
+
+def _recompute_small(r2: Array, left: Any, right: Any, threshold: float) -> None:
+    i, j = np.nonzero(r2 <= threshold)
+    if isinstance(left, tuple):
+        difference = (left[0][i] - right[0][j]).toarray() if len(i) else np.empty((0, 1))
+    else:
+        difference = -0.5 * left[i, :-2] - right[j, :-2]
+    r2[i, j] = np.einsum("ij,ij->i", difference, difference)

@@ -1,0 +1,139 @@
+"""Kernels that the user brings: a function of two objects, or a finished Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from mercer.kernels.base import Array, Kernel, Sides
+
+
+class FromFunction(Kernel):
+    """A kernel from a function of two objects of any kind, or of two tables.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y)`` gives the value for a pair of objects or, if `vectorized`, the matrix of values for two
+        sequences of objects.
+    order : int or None
+        What is known of its positivity (see `Kernel`); `check_kernel` tests it.
+    vectorized : bool
+        Whether `function` takes whole sequences.
+
+    Notes
+    -----
+    A pair costs a call of Python unless `vectorized`. Symmetry is tested on some pairs in each use, and on all of them
+    by `check_kernel`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import FromFunction
+    >>> FromFunction(lambda x, y: len(set(x) & set(y)))([{1, 2}, {2, 3}, {4}])
+    array([[2., 1., 0.],
+           [1., 2., 0.],
+           [0., 0., 1.]])
+    """
+
+    differentiable = False
+
+    def __init__(self, function: Callable[[Any, Any], Any], order: int | None = 0, vectorized: bool = False):
+        self.function = function
+        self.order = order
+        self.vectorized = vectorized
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        left = self._objects(X, "X")
+        right = left if Y is None else self._objects(Y, "Y")
+        if Y is None:
+            self._check_symmetry(left)
+        return Sides(left, right, (left.shape[0], right.shape[0]), np.float64)
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        if self.vectorized:
+            values = np.array(self.function(left, right), dtype=np.float64)
+        else:
+            values = np.array([[self.function(x, y) for y in right] for x in left], dtype=np.float64)
+        shape = (left.shape[0], right.shape[0])
+        if values.shape != shape or not np.isfinite(values).all():
+            remedy = "return one number for a pair" + (", for all pairs" if self.vectorized else "")
+            raise self._complain("function", f"finite of shape {shape}", f"shape {values.shape}", remedy)
+        return values
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return np.array([self._tile(left[i : i + 1], left[i : i + 1])[0, 0] for i in range(left.shape[0])])
+
+    def _check_symmetry(self, objects: Any) -> None:
+        """Compare k(x, y) with k(y, x) for a few neighbours in the sequence."""
+        few = objects[:: max(1, objects.shape[0] // 8)]
+        if few.shape[0] < 2:
+            return
+        forwards, backwards = self._tile(few[:-1], few[1:]), self._tile(few[1:], few[:-1])
+        if not np.allclose(forwards, backwards.T, rtol=1e-8, atol=1e-8 * np.abs(forwards).max(initial=0.0)):
+            remedy = "a kernel must not depend on the order of its arguments"
+            raise self._complain("function", "symmetric", self.function, remedy)
+
+    def _objects(self, objects: Any, name: str) -> Any:
+        """A sequence as an array whose first index runs over the objects."""
+        if sparse.issparse(objects):
+            array = objects
+        elif hasattr(objects, "__array__"):
+            array = np.asarray(objects)
+        elif isinstance(objects, str) or not hasattr(objects, "__len__"):
+            raise self._complain(name, "a sequence of objects", type(objects).__name__, "put the objects in a list")
+        else:
+            array = np.empty(len(objects), dtype=object)
+            array[:] = list(objects)
+        if not array.shape or array.shape[0] == 0:
+            raise self._complain(name, "a sequence of at least one object", "none", "give some")
+        return array
+
+
+class Precomputed(Kernel):
+    """A Gram matrix that was computed elsewhere: X is the matrix.
+
+    ``Precomputed()(K)`` takes the square symmetric matrix of the training objects. ``Precomputed()(K_new, K)`` takes
+    the values of new objects against the training objects, one row for each, and gives them back.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Precomputed
+    >>> Precomputed()([[2.0, 1.0], [1.0, 2.0]])
+    array([[2., 1.],
+           [1., 2.]])
+    """
+
+    differentiable = False
+    pairwise = True
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X", estimator=self)
+        if Y is None:
+            self._check_square(X)
+        n_columns = X.shape[1] if Y is None else len(Y)
+        if X.shape[1] != n_columns:
+            remedy = "give the values of the new objects against all training objects"
+            raise self._complain("X", f"of {n_columns} columns, one for each row of Y", X.shape, remedy)
+        # The right side is only a list of columns: rows and columns can then be taken like those of any kernel.
+        return Sides(X, np.arange(n_columns), (len(X), n_columns), X.dtype)
+
+    def _tile(self, left: Array, right: Array) -> Array:
+        return left[:, right]
+
+    def _diagonal(self, left: Array, right: Array) -> Array:
+        return left[np.arange(len(left)), right]
+
+    def _check_square(self, K: Array) -> None:
+        if K.shape[0] != K.shape[1]:
+            remedy = "for new objects call it with the training matrix as Y"
+            raise self._complain("X", "a square matrix", f"shape {K.shape}", remedy)
+        tolerance = 100 * np.finfo(K.dtype).eps * np.abs(K).max()
+        for start in range(0, len(K), 256):
+            rows = slice(start, start + 256)
+            if np.any(np.abs(K[rows] - K[:, rows].T) > tolerance):
+                remedy = "average it with its transpose if the difference is rounding"
+                raise self._complain("X", "a symmetric matrix", "an asymmetric one", remedy)

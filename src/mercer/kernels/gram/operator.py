@@ -1,0 +1,148 @@
+"""A Gram matrix that is never formed: products, rows and blocks on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+from tqdm import tqdm
+
+from mercer.kernels.base import Kernel, Sides
+from mercer.kernels.tiles import (
+    TILE,
+    Tile,
+    dense_gram,
+    run_threaded,
+    symmetric_tile,
+    take,
+    threads_for,
+    upper_triangle,
+)
+
+Array = NDArray[Any]
+
+
+class Gram(LinearOperator):
+    """The Gram matrix of a kernel on X (against Y) as a linear operator that evaluates tiles when they are needed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X, Y : array_like
+        Rows and columns; Y = None means X, and the matrix is symmetric.
+    memory : int
+        Bytes that intermediate results may take: row blocks, and sums of the threads in products.
+    verbose : bool
+        Whether products show a progress bar.
+
+    Notes
+    -----
+    ``gram @ V`` works for vectors and for several right-hand sides at once, and so do SciPy's iterative solvers.
+    A symmetric matrix is evaluated by its upper half only. Memory: copies of X and Y, the result, and `memory`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.kernels.gram import Gram
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> gram, v = Gram(Gaussian(), X), np.ones(1000)
+    >>> np.allclose(gram @ v, Gaussian()(X) @ v)
+    True
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, memory: int = 2**28, verbose: bool = False):
+        self.kernel = kernel
+        self.memory = memory
+        self.verbose = verbose
+        self.symmetric = Y is None
+        self._sides: Sides = kernel._prepare(X, Y)
+        super().__init__(np.dtype(self._sides.dtype), self._sides.shape)
+
+    def toarray(self) -> Array:
+        """The whole matrix."""
+        return dense_gram(self.kernel, self._sides, symmetric=self.symmetric)
+
+    def diagonal(self) -> Array:
+        """Diagonal of a symmetric Gram matrix."""
+        if not self.symmetric:
+            raise ValueError("diagonal of Gram exists only for a symmetric matrix; leave Y out.")
+        return np.asarray(self.kernel._diagonal(self._sides.left, self._sides.right), dtype=self.dtype)
+
+    def block(self, rows: Any, columns: Any = slice(None)) -> Array:
+        """The matrix of some rows and columns, each given as a slice or an array of positions."""
+        left, right = take(self._sides.left, rows), take(self._sides.right, columns)
+        shape = (_length(rows, self.shape[0]), _length(columns, self.shape[1]))
+        return dense_gram(self.kernel, Sides(left, right, shape, self.dtype), symmetric=False)
+
+    def row_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """All rows, in blocks that fit into half of `memory`: pairs of a slice and the values of its rows."""
+        n_rows = self.memory // 2 // (self.dtype.itemsize * max(1, self.shape[1]))
+        if n_rows < 1:
+            needed = 2 * self.dtype.itemsize * self.shape[1]
+            raise ValueError(f"memory of Gram must hold two rows, got {self.memory}; give {needed} bytes or more.")
+        for start in range(0, self.shape[0], n_rows):
+            rows = slice(start, min(start + n_rows, self.shape[0]))
+            yield rows, self.block(rows)
+
+    def _matmat(self, V: Array) -> Array:
+        return self._product(V, transposed=False)
+
+    def _rmatmat(self, V: Array) -> Array:
+        return self._product(V, transposed=not self.symmetric)
+
+    def _product(self, V: Array, *, transposed: bool) -> Array:
+        V = np.ascontiguousarray(V, dtype=np.result_type(V, self.dtype, np.float32))
+        n_threads = threads_for(self.shape[0] * self.shape[1])
+        n_result = self.shape[1] if transposed else self.shape[0]
+        sums = n_threads * n_result * V.shape[1] * V.dtype.itemsize
+        if self.symmetric and sums <= self.memory:
+            return self._symmetric_product(V, n_threads)
+        return self._panel_product(V, n_result, n_threads, transposed)
+
+    def _symmetric_product(self, V: Array, n_threads: int) -> Array:
+        """Each tile above the diagonal serves twice; every thread has a sum of its own."""
+
+        def add_tile(tile: Tile, total: Array) -> None:
+            rows, columns = tile
+            values = symmetric_tile(self.kernel, self._sides, tile)
+            total[rows] += values @ V[columns]
+            if rows != columns:
+                total[columns] += values.T @ V[rows]
+
+        n_tiles = -(-self.shape[0] // TILE)
+        tiles = self._with_progress(upper_triangle(self.shape[0]), n_tiles * (n_tiles + 1) // 2)
+        totals = run_threaded(add_tile, tiles, lambda: np.zeros((self.shape[0], V.shape[1]), V.dtype), n_threads)
+        return sum(totals[1:], start=totals[0])
+
+    def _panel_product(self, V: Array, n_result: int, n_threads: int, transposed: bool) -> Array:
+        """Panels of the result are computed independently, straight into it."""
+        result = np.zeros((n_result, V.shape[1]), V.dtype)
+        n_inner = self.shape[0] if transposed else self.shape[1]
+
+        def fill_panel(tile: Tile, _: None) -> None:
+            panel = tile[0]
+            for inner in _slices(n_inner):
+                rows, columns = (inner, panel) if transposed else (panel, inner)
+                values = self.kernel._tile(take(self._sides.left, rows), take(self._sides.right, columns))
+                result[panel] += (values.T if transposed else values) @ V[inner]
+
+        panels = self._with_progress(((panel, slice(None)) for panel in _slices(n_result)), -(-n_result // TILE))
+        run_threaded(fill_panel, panels, lambda: None, n_threads)
+        return result
+
+    def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
+        bar: Iterable[Tile] = tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile", disable=not self.verbose)
+        return bar
+
+
+def _slices(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + TILE, n)) for start in range(0, n, TILE))
+
+
+def _length(index: Any, n: int) -> int:
+    return len(range(*index.indices(n))) if isinstance(index, slice) else len(index)
