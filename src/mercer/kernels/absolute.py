@@ -15,7 +15,7 @@ class L1(Kernel):
 
     Notes
     -----
-    [Klanke2007]_, eq. (17). Positive definite, homogeneous of degree 1: rescaling the data rescales the kernel. It
+    [Meinicke2005]_, eq. (17). Positive definite, homogeneous of degree 1: rescaling the data rescales the kernel. It
     depends on the origin; centre the columns first if zero means nothing.
 
     Examples

@@ -33,8 +33,6 @@ class _Pair(Kernel):
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         first, second = self.left._prepare(X, Y), self.right._prepare(X, Y)
-        if first.shape != second.shape:
-            raise ValueError(f"Both parts of {self!r} must see the same rows, got {first.shape} and {second.shape}.")
         dtype = np.result_type(first.dtype, second.dtype)
         return Sides((first.left, second.left), (first.right, second.right), first.shape, dtype)
 

@@ -43,7 +43,7 @@ def exp_of_negative_in_place(x, factor):  # type: ignore[no-untyped-def]
     """
     for i in range(x.size):
         y = -factor * x[i]
-        bounded = y if y > _SMALLEST else _SMALLEST
+        bounded = _SMALLEST if y < _SMALLEST else y  # in this order NaN stays NaN
         shifted = bounded * _LOG2_E + _ROUND
         k = shifted - _ROUND
         r = bounded - k * _LN2_HIGH

@@ -110,10 +110,12 @@ def _stop_on_exit(stop: threading.Event) -> Iterator[None]:
 
 
 def rectangle(n_rows: int, n_columns: int) -> Iterator[Tile]:
-    """Tiles of a whole matrix, row by row."""
-    for i in range(0, n_rows, TILE):
-        for j in range(0, n_columns, TILE):
-            yield slice(i, min(i + TILE, n_rows)), slice(j, min(j + TILE, n_columns))
+    """Tiles of a whole matrix, row by row: square, or longer where the matrix is narrow."""
+    height = max(TILE, TILE**2 // max(1, n_columns))
+    width = max(TILE, TILE**2 // max(1, n_rows))
+    for i in range(0, n_rows, height):
+        for j in range(0, n_columns, width):
+            yield slice(i, min(i + height, n_rows)), slice(j, min(j + width, n_columns))
 
 
 def upper_triangle(n: int) -> Iterator[Tile]:

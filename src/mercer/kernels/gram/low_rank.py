@@ -59,6 +59,8 @@ class LowRank:
 
     def features(self, X: Any) -> Array:
         """Rows of the factor for new objects: features(X) @ factor.T approximates kernel(X, training rows)."""
+        if not self.rank:
+            return np.empty((len(self.kernel.diag(X)), 0))
         return np.asarray(self.kernel(X, self.landmark_rows) @ self.whitening)
 
 

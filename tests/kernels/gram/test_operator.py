@@ -1,0 +1,127 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import cg, eigsh
+
+from mercer.kernels import Gaussian, Linear, Multiquadric
+from mercer.kernels.gram import Gram, RowCache, gram_family
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(900, 3))
+
+
+def test_iterative_solvers_of_scipy_work_on_it(X):
+    gram = Gram(Gaussian(), X)
+    K = Gaussian()(X)
+    np.testing.assert_allclose(eigsh(gram, k=3, return_eigenvectors=False), np.linalg.eigvalsh(K)[-3:], rtol=1e-9)
+    y = X[:, 0]
+    regularised = gram + 0.1 * Gram(Linear(), X)
+    solution, status = cg(regularised, K @ y, rtol=1e-3, maxiter=500)
+    assert status == 0
+    assert solution.shape == y.shape
+
+
+def test_products_do_not_form_the_matrix():
+    X = np.random.default_rng(0).normal(size=(6000, 3))
+    gram = Gram(Gaussian(), X)
+    gram @ np.ones(6000)
+    tracemalloc.start()
+    gram @ np.ones(6000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * 6000**2
+
+
+def test_a_small_budget_gives_the_same_product(X):
+    V = np.random.default_rng(1).normal(size=(900, 50))
+    np.testing.assert_allclose(Gram(Gaussian(), X, memory=10_000) @ V, Gaussian()(X) @ V, rtol=1e-10)
+
+
+def test_row_blocks_cover_the_matrix(X):
+    K = Gaussian()(X)
+    blocks = list(Gram(Gaussian(), X, memory=8 * 900 * 200).row_blocks())
+    assert len(blocks) == 9
+    np.testing.assert_allclose(np.vstack([values for _, values in blocks]), K, rtol=1e-12)
+    with pytest.raises(ValueError, match="memory of Gram must hold two rows, got 100; give 14400 bytes or more"):
+        list(Gram(Gaussian(), X, memory=100).row_blocks())
+
+
+def test_whole_matrix_and_diagonal(X):
+    np.testing.assert_array_equal(Gram(Gaussian(), X).toarray(), Gaussian()(X))
+    with pytest.raises(ValueError, match="diagonal of Gram exists only for a symmetric matrix; leave Y out"):
+        Gram(Gaussian(), X, X).diagonal()
+
+
+def test_adjoint_and_precision(X):
+    gram = Gram(Gaussian(), X.astype(np.float32), X[:50].astype(np.float32))
+    assert gram.dtype == np.float32
+    product = gram.T @ np.ones(900)
+    np.testing.assert_allclose(product, Gaussian()(X, X[:50]).T @ np.ones(900), rtol=1e-5)
+    symmetric = Gram(Gaussian(), X)
+    np.testing.assert_allclose(symmetric.T @ X, symmetric @ X, rtol=1e-12)
+
+
+def test_progress_bar(X, capsys):
+    Gram(Gaussian(), X, verbose=True) @ np.ones(900)
+    assert "Gram product" in capsys.readouterr().err
+
+
+def test_products_refuse_vectors_of_another_length(X):
+    with pytest.raises(ValueError, match="dimension mismatch|mismatch"):
+        Gram(Gaussian(), X) @ np.ones(3)
+
+
+@pytest.mark.parametrize("capacity", [2, 7, 900])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_row_cache_gives_the_rows_whatever_it_holds(X, capacity, dtype):
+    K = Gaussian()(X)
+    cache = RowCache(Gram(Gaussian(), X), memory=capacity * 900 * np.dtype(dtype).itemsize, dtype=dtype)
+    assert cache.capacity == capacity
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        wanted = rng.integers(30, size=rng.integers(1, 12))
+        rows = cache.rows(wanted)
+        assert rows.dtype == dtype
+        np.testing.assert_allclose(rows, K[wanted], rtol=1e-12 if dtype == np.float64 else 1e-6, atol=1e-7)
+    if capacity == 900:
+        assert cache.n_computed == 30
+        assert cache.n_found > 0
+
+
+def test_row_cache_drops_what_was_used_longest_ago(X):
+    cache = RowCache(Gram(Gaussian(), X), memory=3 * 900 * 8)
+    cache.rows([0, 1, 2])
+    cache.rows([0, 2])
+    cache.rows([5])  # takes the place of row 1
+    computed = cache.n_computed
+    cache.rows([0, 2, 5])
+    assert cache.n_computed == computed
+    cache.rows([1])
+    assert cache.n_computed == computed + 1
+
+
+def test_row_cache_needs_room_for_two_rows(X):
+    with pytest.raises(ValueError, match="memory of RowCache must hold two rows, got 7200; give 14400 bytes or more"):
+        RowCache(Gram(Gaussian(), X), memory=7200)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_family_equals_its_members(X, dtype):
+    X = X[:500].astype(dtype)
+    kernels = [Gaussian(0.5), Gaussian([1.0, 2.0, 3.0]), Multiquadric(1.0), Linear(), Gaussian(2.0) ** 2]
+    tolerance = 1e-9 if dtype == np.float64 else 1e-5
+    for Y in (None, X[:50]):
+        matrices = list(gram_family(kernels, X, Y))
+        for kernel, K in zip(kernels, matrices, strict=True):
+            assert K.dtype == dtype
+            np.testing.assert_allclose(K, kernel(X, Y), rtol=tolerance, atol=tolerance)
+
+
+def test_family_can_reuse_its_buffer(X):
+    sums = [K.sum() for K in gram_family([Gaussian(1.0), Gaussian(2.0)], X, reuse_buffer=True)]
+    np.testing.assert_allclose(sums, [Gaussian(1.0)(X).sum(), Gaussian(2.0)(X).sum()])
+    first, second = gram_family([Gaussian(1.0), Gaussian(2.0)], X, reuse_buffer=True)
+    assert first is second

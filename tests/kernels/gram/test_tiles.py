@@ -1,0 +1,70 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from mercer.kernels import Gaussian, Linear
+from mercer.kernels.gram import Gram
+from mercer.kernels.tiles import allowed_threads, run_threaded
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(1000, 3))
+
+
+def test_one_thread_and_several_give_the_same(X):
+    several = Gaussian()(X)
+    product = Gram(Gaussian(), X) @ X
+    with threadpool_limits(limits=1, user_api="blas"):
+        assert allowed_threads() == 1
+        np.testing.assert_array_equal(Gaussian()(X), several)
+        np.testing.assert_allclose(Gram(Gaussian(), X) @ X, product, rtol=1e-12)
+
+
+def test_concurrent_callers_leave_blas_as_it_was(X):
+    before = allowed_threads()
+    expected = Gaussian()(X)
+    with ThreadPoolExecutor(4) as pool:
+        for K in pool.map(lambda _: Gaussian()(X), range(12)):
+            np.testing.assert_array_equal(K, expected)
+    assert allowed_threads() == before
+
+
+class Failing(Linear):
+    def _tile(self, left, right):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken tile"), KeyboardInterrupt("broken tile")])
+def test_an_error_in_a_tile_stops_all_threads_and_restores_blas(X, error):
+    before = allowed_threads()
+    kernel = Failing()
+    kernel.error = error
+    with pytest.raises(type(error), match="broken tile"):
+        kernel(X)
+    assert allowed_threads() == before
+
+
+def test_work_stops_soon_after_an_error():
+    done, lock = [], threading.Lock()
+
+    def work(tile, state):
+        with lock:
+            done.append(tile)
+        if len(done) == 5:
+            raise RuntimeError("stop here")
+
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(10_000)]
+    with pytest.raises(RuntimeError, match="stop here"):
+        run_threaded(work, tiles, lambda: None, 2)
+    assert len(done) < 10_000
+
+
+def test_every_tile_is_visited_once():
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(500)]
+    for n_threads in (1, 3):
+        states = run_threaded(lambda tile, seen: seen.append(tile[0].start), tiles, list, n_threads)
+        assert sorted(start for seen in states for start in seen) == list(range(500))
