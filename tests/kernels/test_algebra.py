@@ -15,6 +15,7 @@ from mercer.kernels import (
     PeriodicGaussian,
     Polynomial,
     Power,
+    Precomputed,
     Product,
     Scaled,
     Sum,
@@ -132,8 +133,12 @@ def test_columns_of_different_kinds():
 def test_bad_columns(X):
     with pytest.raises(ValueError, match=r"columns of OnColumns must be among the 4 columns of X, got \[7\]"):
         Gaussian().on([7])(X)
-    with pytest.raises(ValueError, match="columns of OnColumns must be among the 4 columns of X, got 'age'"):
+    with pytest.raises(ValueError, match=r"columns of OnColumns must be among \['a', 'b', 'c', 'd'\], got 'age'"):
         Gaussian().on("age")(pd.DataFrame(X, columns=list("abcd")))
+    with pytest.raises(ValueError, match="columns of OnColumns must be positions, since X has no names, got 'age'"):
+        Gaussian().on("age")(X)
+    with pytest.raises(ValueError, match="columns of OnColumns must be one column or more"):
+        Gaussian().on([])(X)
     with pytest.raises(ValueError, match="X of OnColumns must be a table with rows and columns"):
         Gaussian().on([0])(np.arange(3.0))
 
@@ -161,3 +166,45 @@ def test_kernels_combine_only_with_kernels_and_numbers():
 
 def test_a_zero_factor_gives_zero(X):
     assert np.all((0 * Gaussian())(X) == 0)
+
+
+def test_columns_by_mask_slice_and_from_the_end(X):
+    expected = Gaussian()(X[:, [0, 3]])
+    for columns in ([True, False, False, True], [0, -1], slice(0, None, 3), np.array([0, 3])):
+        kernel = Gaussian().on(columns)
+        np.testing.assert_allclose(kernel(X), expected)
+        np.testing.assert_allclose(kernel.gradient(X)[..., [0, 3]], Gaussian().gradient(X[:, [0, 3]]))
+        assert np.all(kernel.gradient(X)[..., [1, 2]] == 0)
+    repeated = Linear().on([1, 1])
+    np.testing.assert_allclose(repeated(X), 2 * Linear()(X[:, [1]]))
+    np.testing.assert_allclose(repeated.gradient(X)[..., 1], 2 * Linear().on([1]).gradient(X)[..., 1])
+
+
+def test_sum_of_a_list(X):
+    np.testing.assert_allclose(sum([Gaussian(), Linear()])(X), Gaussian()(X) + Linear()(X))
+
+
+def test_overflow_in_a_combination(X):
+    with pytest.raises(ValueError, match="must be finite, got an overflow"):
+        (1e200 * Gaussian() * (1e200 * Gaussian()))(X)
+    with pytest.raises(ValueError, match="must be finite, got an overflow"):
+        (1.5e308 * Gaussian() + 1.5e308 * Gaussian())(X)
+
+
+def test_properties_are_handed_on():
+    assert (2 * Precomputed()).pairwise
+    assert (Gaussian() + Precomputed()).pairwise
+    assert Gaussian().on([0]).translation_invariant
+    assert not Linear().on([0]).translation_invariant
+    assert not (Gaussian() + WeightedDegree()).takes_vectors
+
+
+def test_frames_whose_columns_are_in_another_order(X):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match="Y of Gaussian must have the columns of X"):
+        Gaussian()(frame, frame[["b", "a", "c", "d"]])
+
+
+def test_powers_of_single_values():
+    assert (Gaussian() ** 6).of_squared_distance(1.0) == pytest.approx(np.exp(-3))
+    assert ((Gaussian() + Gaussian()) ** 3).of_squared_distance(0.0) == 8

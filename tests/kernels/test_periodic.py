@@ -114,7 +114,7 @@ def test_kernels_that_cannot_be_periodic():
     for kernel in (InverseMultiquadric(), Multiquadric()):
         with pytest.raises(ValueError, match="must be integrable to be made periodic"):
             Periodized(kernel, 2.0)([[0.0]])
-    with pytest.raises(ValueError, match="long enough for the sum over images to converge"):
+    with pytest.raises(ValueError, match="kernel of Periodized must be one whose sum over images converges soon"):
         Periodized(DampedOscillator(), 2.0)([[0.0, 0.0]])
     with pytest.raises(ValueError, match="period of Periodized must be positive, got 0"):
         Periodized(Gaussian(), 0)([[0.0]])
@@ -127,3 +127,32 @@ def test_a_kernel_without_spectrum_is_summed_over_images():
     # The square of a Gaussian is a Gaussian, but its spectrum is not asked for.
     expected = Periodized(Gaussian(0.5 / np.sqrt(2)), 2.0)(X)
     np.testing.assert_allclose(Periodized(Gaussian(0.5) ** 2, 2.0)(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inner", "period"),
+    [
+        (BSpline(1, 0.5), 1.0),
+        (BSpline(3, 0.5), 1.0),
+        (RadialBSpline(3, 0.5), 2.0),
+        (BSpline(2), 2.0),
+        (Gaussian(9.0), 1.0),
+    ],
+    ids=repr,
+)
+def test_zeros_of_a_spectrum_are_not_its_end(inner, period):
+    """Splines whose spectrum vanishes at every other frequency of the period."""
+    x = np.linspace(0, 1, 7)[:, None]
+    expected = sum(inner(x + n * period, x) for n in range(-120, 121))
+    np.testing.assert_allclose(Periodized(inner, period)(x), expected, rtol=1e-10, atol=1e-13)
+
+
+def test_zeros_of_a_kernel_are_not_its_end():
+    class SquaredSinc(Gaussian):
+        has_spectrum = False
+
+        def _profile(self, s2, n_dims):
+            return np.sinc(np.sqrt(s2)) ** 2
+
+    with pytest.raises(ValueError, match="kernel of Periodized must be one whose sum over images converges soon"):
+        Periodized(SquaredSinc(), 1.0)([[0.0], [0.5]])

@@ -22,3 +22,10 @@ def test_shapes_and_zero_frequency():
 def test_negative_frequencies():
     with pytest.raises(ValueError, match="omega of radial_fourier must be >= 0"):
         radial_fourier(np.exp, [-1.0], 1)
+
+
+def test_zero_frequency_of_functions_with_heavy_tails():
+    np.testing.assert_allclose(radial_fourier(lambda r2: 1 / (1 + r2), 0.0, 1), np.sqrt(np.pi / 2), rtol=1e-9)
+    np.testing.assert_allclose(
+        radial_fourier(lambda r2: (1 + np.sqrt(r2)) ** -2, 0.0, 1), np.sqrt(2 / np.pi), rtol=1e-9
+    )

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.interpolate import BSpline as Reference
+from scipy.special import gamma
 
 from mercer.kernels import BSpline, Gaussian, RadialBSpline, check_kernel
 
@@ -105,3 +107,24 @@ def test_high_degrees_approach_a_gaussian():
     width = np.sqrt(16 / 12)
     density = Gaussian(width)(x, [[0.0]]) / (np.sqrt(2 * np.pi) * width)
     np.testing.assert_allclose(BSpline(15)(x, [[0.0]]), density, atol=0.004)
+
+
+@pytest.mark.parametrize("n_dims", [2, 3, 5, 8, 12, 20])
+@pytest.mark.parametrize("degree", [3, 5])
+def test_tabulated_radial_spline_at_zero_and_at_its_end(degree, n_dims):
+    """k(0) is the integral of the square of the spline of half the order; all values lie between 0 and k(0)."""
+    half = RadialBSpline((degree - 1) // 2, n_dims=n_dims) if (degree - 1) // 2 % 2 else None
+    kernel = RadialBSpline(degree, n_dims=n_dims)
+    r = np.linspace(0, degree + 1, 200)
+    values = kernel.of_squared_distance(r**2)
+    assert values.min() > -1e-9 * values[0]
+    assert np.all(np.diff(values) < 1e-9 * values[0])
+    if half is not None:
+        sphere = 2 * np.pi ** (n_dims / 2) / gamma(n_dims / 2)
+        squared, _ = quad(lambda x: sphere * x ** (n_dims - 1) * float(half.of_squared_distance(x * x)) ** 2, 0, 2)
+        np.testing.assert_allclose(values[0], squared, rtol=1e-8)
+
+
+def test_degree_of_radial_splines_is_bounded():
+    with pytest.raises(ValueError, match="degree of RadialBSpline must be at most 15, got 17"):
+        RadialBSpline(17)([[0.0, 1.0]])

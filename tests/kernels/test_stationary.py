@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.integrate import quad
 from scipy.interpolate import RBFInterpolator
 from scipy.spatial.distance import cdist
@@ -13,6 +14,7 @@ from mercer.kernels import (
     InverseMultiquadric,
     Linear,
     Multiquadric,
+    RadialBSpline,
     Stationary,
     ThinPlate,
     check_kernel,
@@ -208,3 +210,43 @@ def test_kernels_without_gradient_say_so():
 
     with pytest.raises(TypeError, match="Bare says that it is differentiable but defines no _gradient"):
         Bare().gradient([[1.0]])
+
+
+def test_an_outlier_does_not_change_the_others():
+    Z = np.array([[0.0, 0.0], [0.0, 1.0], [1e-3, 0.0], [1e8, 0.0]])
+    np.testing.assert_allclose(Gaussian()(Z)[:3, :3], Gaussian()(Z[:3]), rtol=1e-12)
+    np.testing.assert_allclose(Gaussian()(sparse.csr_array(Z))[:3, :3], Gaussian()(Z[:3]), rtol=1e-12)
+
+
+def test_a_year_of_seconds():
+    seconds = np.random.default_rng(0).uniform(0, 365 * 86400, size=(300, 1))
+    exact = np.exp(-((seconds - seconds.T) ** 2) / (2 * 60.0**2))
+    np.testing.assert_allclose(Gaussian(60.0)(seconds), exact, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", [DampedOscillator(1e-7), InverseMultiquadric(1e-7), Multiquadric(1e-7)], ids=repr)
+def test_sharp_peaks_on_duplicates(kernel):
+    X = np.random.default_rng(0).normal(size=(50, 5))
+    np.testing.assert_allclose(kernel(np.vstack([X, X]))[:50, 50:], kernel(X), rtol=1e-9)
+
+
+def test_spectra_refuse_odd_dimensions():
+    for bad in (0, -1, 1.5, None):
+        with pytest.raises(ValueError, match="n_dims must be a whole number >= 1"):
+            Gaussian().spectrum([1.0], bad)
+    assert np.isnan(DampedOscillator().spectrum(np.nan))
+    assert np.isfinite(Exponential().spectrum([0.5], 300)).all()
+    assert Gaussian([2.0]).spectrum([[0.1], [0.2]], 1).shape == (2, 1)
+
+
+def test_parameters_whose_squares_are_not_numbers(X):
+    with pytest.raises(ValueError, match="scale of DampedOscillator must be between 1e-150 and 1e150"):
+        DampedOscillator(1e200)(X)
+    np.testing.assert_array_equal(Gaussian(np.array(2.0))(X), Gaussian(2.0)(X))
+    assert Gaussian(2.0).of_squared_distance(-1e-18) == 1
+
+
+def test_other_parameters_are_kept_when_scaled():
+    X = np.array([[0.0], [1.0], [3.0]])
+    kernel = RadialBSpline.scaled_to(X, degree=3, n_dims=5)
+    assert (kernel.degree, kernel.n_dims, kernel.width) == (3, 5, 2.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mercer.kernels.base import Array, Kernel, Sides
+from mercer.kernels.base import Array, Kernel, Sides, finite
 
 
 class L1(Kernel):
@@ -28,9 +28,12 @@ class L1(Kernel):
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         sides = super()._prepare(X, Y)
-        left = (sides.left, np.abs(sides.left).sum(axis=1, dtype=np.float64))
-        right = (sides.right, np.abs(sides.right).sum(axis=1, dtype=np.float64))
+        left, right = ((rows, self._norms(rows)) for rows in (sides.left, sides.right))
         return Sides(left, right, sides.shape, sides.dtype)
+
+    def _norms(self, rows: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return finite(self, 2 * np.abs(rows).sum(axis=1, dtype=np.float64)) / 2
 
     def _tile(self, left: Any, right: Any) -> Array:
         (X, x1), (Y, y1) = left, right

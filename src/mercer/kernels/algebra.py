@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from mercer.kernels.base import Array, Kernel, Sides
+from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.kernels.positions import positions
 
 
 class _Pair(Kernel):
@@ -30,6 +32,14 @@ class _Pair(Kernel):
     @property
     def differentiable(self) -> bool:  # type: ignore[override]
         return self.left.differentiable and self.right.differentiable
+
+    @property
+    def takes_vectors(self) -> bool:  # type: ignore[override]
+        return self.left.takes_vectors and self.right.takes_vectors
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        return self.left.pairwise or self.right.pairwise
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         first, second = self.left._prepare(X, Y), self.right._prepare(X, Y)
@@ -81,9 +91,8 @@ class Sum(_Pair):
         return self.left.gradient(X, Y) + self.right.gradient(X, Y)
 
     def _tile(self, left: Any, right: Any) -> Array:
-        tile = self.left._tile(left[0], right[0])
-        tile += self.right._tile(left[1], right[1])
-        return tile
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self, self.left._tile(left[0], right[0]) + self.right._tile(left[1], right[1]))
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.left._diagonal(left[0], right[0]) + self.right._diagonal(left[1], right[1])
@@ -122,9 +131,8 @@ class Product(_Pair):
         return self.left.gradient(X, Y) * right + left * self.right.gradient(X, Y)
 
     def _tile(self, left: Any, right: Any) -> Array:
-        tile = self.left._tile(left[0], right[0])
-        tile *= self.right._tile(left[1], right[1])
-        return tile
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self, self.left._tile(left[0], right[0]) * self.right._tile(left[1], right[1]))
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.left._diagonal(left[0], right[0]) * self.right._diagonal(left[1], right[1])
@@ -150,11 +158,19 @@ class _Wrapped(Kernel):
     def differentiable(self) -> bool:  # type: ignore[override]
         return self.kernel.differentiable
 
+    @property
+    def takes_vectors(self) -> bool:  # type: ignore[override]
+        return self.kernel.takes_vectors
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        return self.kernel.pairwise
+
     def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:
         """Values at squared distances, if the kernel inside is stationary."""
         if not self.stationary:
             raise TypeError(f"{self.kernel!r} is not a function of the distance.")
-        return self._of_values(self.kernel.of_squared_distance(r2, n_dims))
+        return np.asarray(self._of_values(self.kernel.of_squared_distance(r2, n_dims)))
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
         """Chain rule."""
@@ -275,6 +291,8 @@ class OnColumns(Kernel):
            [ 3.607, 10.   ]])
     """
 
+    takes_vectors = False  # the columns of a data frame may be of any kind
+
     def __init__(self, kernel: Kernel, columns: Any = 0):
         self.kernel = kernel
         self.columns = columns
@@ -295,25 +313,45 @@ class OnColumns(Kernel):
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
         """Gradient with respect to all columns: zero in those that the kernel does not see."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
         inner = self.kernel.gradient(self._select(X), None if Y is None else self._select(Y))
-        gradient = np.zeros((*inner.shape[:2], np.shape(X)[1]), dtype=inner.dtype)
-        positions = [list(X.columns).index(name) if isinstance(name, str) else name for name in self._columns()]
-        for i, position in enumerate(positions):
+        gradient = np.zeros((*inner.shape[:2], X.shape[1]), dtype=inner.dtype)
+        for i, position in enumerate(self._positions(X)):
             gradient[..., position] += inner[..., i]
         return gradient
 
-    def _columns(self) -> list[Any]:
-        return [self.columns] if np.ndim(self.columns) == 0 else list(self.columns)
+    @property
+    def translation_invariant(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.translation_invariant
+
+    def _positions(self, X: Any) -> Array:
+        """Positions of the columns in X, from names, positions, a mask or a slice."""
+        scalar = isinstance(self.columns, str) or (np.ndim(self.columns) == 0 and not isinstance(self.columns, slice))
+        columns = [self.columns] if scalar else self.columns
+        n_columns = X.shape[1]
+        if not isinstance(columns, slice) and len(columns) and all(isinstance(name, str) for name in columns):
+            if not hasattr(X, "columns"):
+                raise self._complain("columns", "positions, since X has no names", self.columns, "or give a data frame")
+            names = list(X.columns)
+            if not set(columns) <= set(names):
+                raise self._complain("columns", f"among {names}", self.columns, "choose others")
+            return np.array([names.index(name) for name in columns])
+        try:
+            chosen = positions(columns, n_columns)
+        except (TypeError, ValueError) as error:
+            raise self._complain(
+                "columns", f"among the {n_columns} columns of X", self.columns, "choose others"
+            ) from error
+        if not chosen.size:
+            raise self._complain("columns", "one column or more", self.columns, "choose some")
+        return chosen
 
     def _select(self, X: Any) -> Any:
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = sparse.csr_array(X) if sparse.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         if len(X.shape) != 2:
             raise self._complain("X", "a table with rows and columns", f"shape {X.shape}", "give it two dimensions")
-        try:
-            return _safe_indexing(X, self._columns(), axis=1)
-        except (IndexError, KeyError, ValueError) as error:
-            constraint = f"among the {X.shape[1]} columns of X"
-            raise self._complain("columns", constraint, self.columns, "choose others") from error
+        return _safe_indexing(X, self._positions(X), axis=1)
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         return self.kernel._prepare(self._select(X), None if Y is None else self._select(Y))
@@ -328,19 +366,15 @@ class OnColumns(Kernel):
         return f"{_in_brackets(self.kernel)}.on({self.columns!r})"
 
 
-def finite(kernel: Kernel, values: Array) -> Array:
-    """The values, if none of them overflowed."""
-    if not np.isfinite(values).all():
-        raise ValueError(f"Values of {kernel!r} must be finite, got an overflow; rescale X or the kernel.")
-    return values
-
-
 def integer_power(values: Array, exponent: int) -> Array:
     """values^exponent by repeated multiplication: many times as fast as np.power for doubles."""
     result = None
     while exponent:
         if exponent & 1:
-            result = values.copy() if result is None else np.multiply(result, values, out=result)
+            if result is None:
+                result = values.copy()
+            else:
+                result *= values
         exponent >>= 1
         if exponent:
             values = values * values

@@ -45,13 +45,16 @@ class Kernel(BaseEstimator, ABC):
         0: positive definite. 1 or 2: conditionally positive definite, i.e. cᵀKc >= 0 for all c that are orthogonal to
         the constants (1) or to the constants and linear functions (2). None: no such promise is made.
     stationary : bool
-        Whether k is a function of the squared Euclidean distance alone: ``of_squared_distance(r2)`` works.
+        Whether k is a function of the squared Euclidean distance alone: ``of_squared_distance(r2, n_dims)`` works. The
+        number of columns n_dims matters only to kernels whose shape depends on it.
     translation_invariant : bool
         Whether k is a function of x - y alone.
     has_spectrum : bool
         Whether its Fourier transform is known: ``spectrum(omega, n_dims)`` works.
     differentiable : bool
         Whether `gradient` exists.
+    takes_vectors : bool
+        Whether the input is a table of numbers; else the kernel alone knows what it takes.
     pairwise : bool
         Whether the input is itself a matrix of values between pairs of objects (`Precomputed`).
     """
@@ -61,8 +64,11 @@ class Kernel(BaseEstimator, ABC):
     translation_invariant: bool = False
     has_spectrum: bool = False
     differentiable: bool = True
+    takes_vectors: bool = True
     pairwise: bool = False
     _accepts_sparse: bool = False
+    _float64_inside: bool = False
+    _exact_diagonal: bool = True
 
     # NumPy must not take `np.float64(3) * kernel` for an operation on arrays.
     __array_ufunc__ = None
@@ -70,19 +76,19 @@ class Kernel(BaseEstimator, ABC):
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Gram matrix of the rows of X against those of Y (of X, if Y is None: then exactly symmetric).
 
-        Memory: the result, plus about a MiB for each thread. float32 if both X and Y are, else float64.
+        Memory: the result, a copy of X and Y, and a few MiB for each thread. Vectors in float32 give float32, all other
+        input gives float64.
         """
         return dense_gram(self, self._prepare(X, Y), symmetric=Y is None)
 
     def diag(self, X: Any) -> Array:
         """Values k(x, x) for the rows of X, without the rest of the Gram matrix."""
-        sides = self._prepare(X, None)
-        return np.asarray(self._diagonal(sides.left, sides.right), dtype=sides.dtype)
+        return finite_diagonal(self, self._prepare(X, None))
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
         """Gradient of k(x, y) with respect to x, an array of shape (len(X), len(Y), n_columns).
 
-        Where k has a kink (Exponential and L1 at coinciding points) the subgradient nearest to zero is returned.
+        Where k has a kink (Exponential and L1 at coinciding points) the mean of the one-sided slopes is returned.
         """
         if not self.differentiable:
             raise TypeError(f"{self!r} has no gradient; choose a kernel that is differentiable.")
@@ -94,11 +100,13 @@ class Kernel(BaseEstimator, ABC):
 
         No column for order 0, the constant for order 1, the constant and the columns of X for order 2.
         """
+        n_rows = len(self.diag(X))
         if not self.order:
-            return np.empty((len(self.diag(X)), 0))
+            return np.empty((n_rows, 0))
+        if self.order == 1:
+            return np.ones((n_rows, 1))
         X, _ = self._check_rows(X, None, accept_sparse=False)
-        constant = np.ones((len(X), 1), dtype=X.dtype)
-        return constant if self.order == 1 else np.hstack([constant, X])
+        return np.hstack([np.ones((n_rows, 1)), X])
 
     def on(self, columns: Any) -> OnColumns:
         """Restrict this kernel to some columns of its input, given by position or, for data frames, by name."""
@@ -111,8 +119,11 @@ class Kernel(BaseEstimator, ABC):
     def _prepare(self, X: Any, Y: Any) -> Sides:
         """Validate X and Y and bring them into the form in which `_tile` wants them."""
         X, Y = self._check_rows(X, Y, accept_sparse=self._accepts_sparse)
+        dtype = X.dtype
+        if self._float64_inside:
+            X, Y = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
         Y = X if Y is None else Y
-        return Sides(X, Y, (X.shape[0], Y.shape[0]), X.dtype)
+        return Sides(X, Y, (X.shape[0], Y.shape[0]), dtype)
 
     @abstractmethod
     def _tile(self, left: Any, right: Any) -> Array:
@@ -128,6 +139,12 @@ class Kernel(BaseEstimator, ABC):
 
     def _check_rows(self, X: Any, Y: Any, *, accept_sparse: bool) -> tuple[Any, Any]:
         """Vectors as finite floating-point rows of one precision, with equal numbers of columns."""
+        names, other_names = (getattr(rows, "columns", None) for rows in (X, Y))
+        if names is not None and other_names is not None and list(names) != list(other_names):
+            raise ValueError(
+                f"Y of {type(self).__name__} must have the columns of X, {list(names)}, got {list(other_names)}; "
+                "bring them into the same order."
+            )
         options = {"accept_sparse": "csr" if accept_sparse else False, "dtype": [np.float64, np.float32], "order": "C"}
         X = check_array(X, input_name="X", estimator=self, **options)
         if Y is None:
@@ -148,6 +165,10 @@ class Kernel(BaseEstimator, ABC):
         from mercer.kernels.algebra import Sum
 
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        # sum([k1, k2]) starts from zero.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
         from mercer.kernels.algebra import Product, Scaled
@@ -178,21 +199,28 @@ class Kernel(BaseEstimator, ABC):
     def _positive(self, parameter: str, *, or_zero: bool = False) -> float:
         """The value of a parameter that must be a positive finite number."""
         value = getattr(self, parameter)
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
-            raise self._complain(parameter, "a positive finite number", value, f"give {parameter} > 0")
-        if value == 0 and not or_zero:
+        number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+        relation = ">=" if or_zero else ">"
+        if not isinstance(number, Real) or isinstance(number, bool) or not 0 <= float(number) < np.inf:
+            raise self._complain(parameter, "a positive finite number", value, f"give {parameter} {relation} 0")
+        if number == 0 and not or_zero:
             raise self._complain(parameter, "positive", value, f"give {parameter} > 0")
-        return float(value)
+        return float(number)
+
+    def _squared(self, parameter: str, *, or_zero: bool = False) -> float:
+        """The square of a positive parameter, which must be a normal number too."""
+        value = self._positive(parameter, or_zero=or_zero)
+        if value and not 1e-150 < value < 1e150:
+            raise self._complain(parameter, "between 1e-150 and 1e150", value, "rescale the data")
+        return value**2
 
     def _positive_per_column(self, parameter: str, n_columns: int | None = None) -> float | Array:
         """The value of a parameter that must be a positive number, or one for each column."""
         value = getattr(self, parameter)
-        if isinstance(value, Real):
+        if isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0):
             return self._positive(parameter)
-        try:
-            values = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.empty(0)
+        numbers = isinstance(value, list | tuple | np.ndarray) and np.asarray(value).dtype.kind in "fiu"
+        values = np.asarray(value, dtype=np.float64) if numbers else np.empty(0)
         if values.ndim != 1 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
             remedy = f"give one {parameter} > 0, or a list of one for each column"
             raise self._complain(parameter, "positive and finite", value, remedy)
@@ -208,6 +236,26 @@ class Kernel(BaseEstimator, ABC):
             remedy = f"give {parameter}={at_least} or more"
             raise self._complain(parameter, f"a whole number >= {at_least}", value, remedy)
         return int(value)
+
+
+def finite(kernel: Kernel, values: Array) -> Array:
+    """The values, if none of them overflowed."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"Values of {kernel!r} must be finite, got an overflow; rescale X or the kernel.")
+    return values
+
+
+def finite_diagonal(kernel: Kernel, sides: Sides) -> Array:
+    """The diagonal of the Gram matrix of two sides prepared with Y = None."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finite(kernel, np.asarray(kernel._diagonal(sides.left, sides.right), dtype=sides.dtype))
+
+
+def whole_dimension(n_dims: Any) -> int:
+    """A dimension, which must be a whole number."""
+    if not isinstance(n_dims, Integral) or isinstance(n_dims, bool) or n_dims < 1:
+        raise ValueError(f"n_dims must be a whole number >= 1, got {n_dims!r}; give the number of columns.")
+    return int(n_dims)
 
 
 def float_array(values: ArrayLike) -> Array:

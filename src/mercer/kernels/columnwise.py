@@ -7,13 +7,14 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.kernels.base import Array, Kernel
+from mercer.kernels.base import Array, Kernel, whole_dimension
 
 
 class ColumnProduct(Kernel):
     """A kernel k(x, y) = Π_c b(x_c - y_c), with an even function b that may differ between columns."""
 
     translation_invariant = True
+    _float64_inside = True
 
     def _tile(self, left: Array, right: Array) -> Array:
         tile = self._of_difference(left[:, :1] - right[:, 0], 0, left.shape[1])
@@ -28,12 +29,7 @@ class ColumnProduct(Kernel):
         n_columns = X.shape[1]
         differences = [X[:, [column]] - Y[:, column] for column in range(n_columns)]
         values = [self._of_difference(delta, c, n_columns) for c, delta in enumerate(differences)]
-        gradient = np.stack([self._slope(delta, c, n_columns) for c, delta in enumerate(differences)], axis=-1)
-        for column in range(n_columns):
-            for other in range(n_columns):
-                if other != column:
-                    gradient[..., column] *= values[other]
-        return gradient
+        return product_rule(values, [self._slope(delta, c, n_columns) for c, delta in enumerate(differences)])
 
     @abstractmethod
     def _of_difference(self, delta: Array, column: int, n_columns: int) -> Array:
@@ -44,10 +40,24 @@ class ColumnProduct(Kernel):
         """db/ddelta in a column: a new array."""
 
 
+def product_rule(factors: list[Array], slopes: list[Array]) -> Array:
+    """Gradient of a product of functions of one column each: each slope times all the other factors."""
+    gradient = np.stack(slopes, axis=-1)
+    before = np.ones_like(factors[0])
+    for column, factor in enumerate(factors[:-1]):
+        before *= factor
+        gradient[..., column + 1] *= before
+    after = np.ones_like(factors[0])
+    for column, factor in reversed(list(enumerate(factors))[1:]):
+        after *= factor
+        gradient[..., column - 1] *= after
+    return gradient
+
+
 def frequency_vectors(kernel: Kernel, omega: ArrayLike, n_dims: int) -> Array:
     """Frequencies as vectors of shape (..., n_dims); in one dimension omega may have any shape."""
     omega = np.asarray(omega, dtype=np.float64)
-    if n_dims == 1:
+    if whole_dimension(n_dims) == 1:
         return omega[..., None]
     if omega.shape[-1:] != (n_dims,):
         raise kernel._complain(

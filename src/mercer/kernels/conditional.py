@@ -41,11 +41,11 @@ class Multiquadric(Stationary):
         self.offset = offset
 
     def _profile(self, s2: Array, n_dims: int | None) -> Array:
-        s2 += self._positive("offset", or_zero=True) ** 2
+        s2 += self._squared("offset", or_zero=True)
         return np.negative(np.sqrt(s2, out=s2), out=s2)
 
     def _profile_derivative(self, s2: Array, n_dims: int) -> Array:
-        root = np.sqrt(s2 + self._positive("offset", or_zero=True) ** 2)
+        root = np.sqrt(s2 + self._squared("offset", or_zero=True))
         return -0.5 * np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:

@@ -12,28 +12,33 @@ from mercer.kernels.base import Sides
 
 Array = NDArray[Any]
 
+# Squared norms beyond which the error of the expanded square may reach 1e-12.
+_LARGE = 5e3
+
 
 def distance_sides(X: Any, Y: Any, length: float | Array) -> Sides:
     """Prepare rows so that a product of two tiles is their squared distance, in units of `length`.
 
     With the rows [-2x, |x|², 1] on the left and [y, 1, |y|²] on the right, ||x - y||² is a single inner product. Dense
-    rows are centred first: the cancellation in |x|² + |y|² - 2xᵀy then depends on the spread of the data and not on
-    its distance from the origin. Products are taken in float64, also for float32 rows, for the same reason.
+    rows are centred first, at their median, which no outlier moves: the cancellation in |x|² + |y|² - 2xᵀy then depends
+    on the spread of the data and not on its distance from the origin. Products are taken in float64, also for float32
+    rows, for the same reason.
     """
     Y = X if Y is None else Y
     shape, dtype = (X.shape[0], Y.shape[0]), X.dtype
     if sparse.issparse(X) or sparse.issparse(Y):
         X, Y = _scaled_csr(X, length), _scaled_csr(Y, length)
         return Sides((X, _squared_norms(X)), (Y, _squared_norms(Y)), shape, dtype)
-    centre = X.mean(axis=0, dtype=np.float64)
+    centre = np.median(X[:: max(1, len(X) // 1000)], axis=0).astype(np.float64)
     return Sides(*_augmented((X - centre) / length, (Y - centre) / length), shape, dtype)
 
 
 def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = False) -> Array:
     """Squared distances of prepared rows.
 
-    Rounding leaves an error of about 1e-16 times the squared norms. A kernel that is not smooth at zero takes the root
-    of it: `exact_near_zero` computes small distances again from differences.
+    Rounding leaves an error of about 1e-16 times the squared norms. Where that matters, small distances are computed
+    again from differences: if the norms are large in units of the kernel's length (an outlier, or a narrow kernel), and
+    for kernels that are not smooth at zero, which take the root of the error (`exact_near_zero`).
     """
     if isinstance(left, tuple):
         (X, x2), (Y, y2) = left, right
@@ -46,7 +51,9 @@ def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = Fals
         r2 = left @ right.T
         scale = left[:, -2].max(initial=0.0) + right[:, -1].max(initial=0.0)
     np.maximum(r2, 0.0, out=r2)
-    if exact_near_zero:
+    if scale > _LARGE:
+        _recompute_small(r2, left, right, 1e-6 * scale)
+    elif exact_near_zero:
         _recompute_small(r2, left, right, 1e-8 * scale)
     return r2
 
@@ -86,9 +93,13 @@ def _squared_norms(X: Any) -> Array:
 
 
 def _recompute_small(r2: Array, left: Any, right: Any, threshold: float) -> None:
-    i, j = np.nonzero(r2 <= threshold)
-    if isinstance(left, tuple):
-        difference = (left[0][i] - right[0][j]).toarray() if len(i) else np.empty((0, 1))
-    else:
-        difference = -0.5 * left[i, :-2] - right[j, :-2]
-    r2[i, j] = np.einsum("ij,ij->i", difference, difference)
+    rows, columns = np.nonzero(r2 <= threshold)
+    n_at_once = max(1, 2**19 // n_columns_of(left))
+    for start in range(0, len(rows), n_at_once):
+        i, j = rows[start : start + n_at_once], columns[start : start + n_at_once]
+        if isinstance(left, tuple):
+            difference = left[0][i] - right[0][j]
+            r2[i, j] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        else:
+            difference = -0.5 * left[i, :-2] - right[j, :-2]
+            r2[i, j] = np.einsum("ij,ij->i", difference, difference)

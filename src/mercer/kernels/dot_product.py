@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.algebra import _Wrapped, finite, integer_power
-from mercer.kernels.base import Array, Kernel
+from mercer.kernels.algebra import _Wrapped, integer_power
+from mercer.kernels.base import Array, Kernel, finite
 
 
 class Linear(Kernel):
@@ -134,7 +134,7 @@ class PowerSeries(_Wrapped):
             series = _NAMED_SERIES.get(self.coefficients)
             if series is None:
                 raise self._complain("coefficients", f"one of {sorted(_NAMED_SERIES)}", self.coefficients, "or a list")
-            if np.abs(values).max() >= series.radius:
+            if np.abs(values).max(initial=0.0) >= series.radius < np.inf:
                 constraint = f"below {series.radius} in modulus for {self.coefficients!r}"
                 raise self._complain("kernel", constraint, float(np.abs(values).max()), "scale the kernel down")
             return series

@@ -27,8 +27,8 @@ class FromFunction(Kernel):
 
     Notes
     -----
-    A pair costs a call of Python unless `vectorized`. Symmetry is tested on some pairs in each use, and on all of them
-    by `check_kernel`.
+    A pair costs a call of Python unless `vectorized`. Symmetry is tested on some pairs whenever a symmetric matrix is
+    asked for, and on all of them by `check_kernel`.
 
     Examples
     --------
@@ -40,6 +40,8 @@ class FromFunction(Kernel):
     """
 
     differentiable = False
+    takes_vectors = False
+    _exact_diagonal = False  # it would cost a call for each row
 
     def __init__(self, function: Callable[[Any, Any], Any], order: int | None = 0, vectorized: bool = False):
         self.function = function
@@ -59,9 +61,11 @@ class FromFunction(Kernel):
         else:
             values = np.array([[self.function(x, y) for y in right] for x in left], dtype=np.float64)
         shape = (left.shape[0], right.shape[0])
-        if values.shape != shape or not np.isfinite(values).all():
-            remedy = "return one number for a pair" + (", for all pairs" if self.vectorized else "")
-            raise self._complain("function", f"finite of shape {shape}", f"shape {values.shape}", remedy)
+        if values.shape != shape:
+            what = "a matrix for two sequences" if self.vectorized else "one number for a pair"
+            raise self._complain("function", f"a function that returns {what}", f"shape {values.shape}", "reshape it")
+        if not np.isfinite(values).all():
+            raise self._complain("function", "finite", "NaN or infinity", "remove such objects or mend the function")
         return values
 
     def _diagonal(self, left: Any, right: Any) -> Array:
@@ -80,8 +84,8 @@ class FromFunction(Kernel):
     def _objects(self, objects: Any, name: str) -> Any:
         """A sequence as an array whose first index runs over the objects."""
         if sparse.issparse(objects):
-            array = objects
-        elif hasattr(objects, "__array__"):
+            array = sparse.csr_array(objects)
+        elif hasattr(objects, "__array__") or (self.vectorized and isinstance(objects, list | tuple)):
             array = np.asarray(objects)
         elif isinstance(objects, str) or not hasattr(objects, "__len__"):
             raise self._complain(name, "a sequence of objects", type(objects).__name__, "put the objects in a list")

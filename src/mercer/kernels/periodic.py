@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mercer.kernels.base import Array, Kernel, Sides
-from mercer.kernels.columnwise import ColumnProduct, frequency_vectors
+from mercer.kernels.columnwise import ColumnProduct, frequency_vectors, product_rule
 
 _MAX_TERMS = 10_000
 _NEGLIGIBLE = 1e-17
@@ -45,6 +45,7 @@ class PeriodicGaussian(Kernel):
     """
 
     translation_invariant = True
+    _float64_inside = True
 
     def __init__(self, width: Any = 1.0, period: Any = 2 * pi):
         self.width = width
@@ -83,12 +84,8 @@ class PeriodicGaussian(Kernel):
         angles = [2 * pi / period[c] * (X[:, [c]] - Y[:, c]) for c in range(X.shape[1])]
         widths = 2 * pi * width / period
         factors = [1 + _theta(angle, s) for angle, s in zip(angles, widths, strict=True)]
-        gradient = np.stack([_theta_slope(angle, s) for angle, s in zip(angles, widths, strict=True)], axis=-1)
-        gradient *= pi / period
-        for column, other in product(range(X.shape[1]), repeat=2):
-            if other != column:
-                gradient[..., column] *= factors[other]
-        return gradient
+        slopes = [pi / v * _theta_slope(angle, s) for angle, s, v in zip(angles, widths, period, strict=True)]
+        return product_rule(factors, slopes)
 
     def _per_column(self, n_columns: int) -> tuple[Array, Array]:
         width = np.broadcast_to(self._positive_per_column("width", n_columns), n_columns)
@@ -220,6 +217,7 @@ class Periodized(Kernel):
     """
 
     translation_invariant = True
+    _float64_inside = True
 
     def __init__(self, kernel: Kernel, period: float = 2 * pi):
         self.kernel = kernel
@@ -288,8 +286,8 @@ class Periodized(Kernel):
         n_images = self._n_images(n_columns)
         if n_images is None or (2 * n_images + 1) ** n_columns > _MAX_TERMS:
             raise self._complain(
-                "period", "long enough for the sum over images to converge", self.period, "give a longer period, "
-                "a kernel that falls faster, or a sum of kernels on single columns"
+                "kernel", "one whose sum over images converges soon", self.kernel, "choose one that falls faster "
+                "within the period, or a sum of kernels on single columns"
             )  # fmt: skip
         steps = self._positive("period") * np.arange(-n_images, n_images + 1)
         return (np.array(shift) for shift in product(steps, repeat=n_columns))
@@ -297,28 +295,33 @@ class Periodized(Kernel):
     def _n_images(self, n_columns: int) -> int | None:
         """Number of images to each side beyond which the sum changes nothing, None if there are too many."""
         n = np.arange(1, _MAX_TERMS // 2)
-        # Rows lie within one period, so that image n is at least n - 1 periods away; n^d bounds how many there are.
-        far = np.eye(n_columns)[:, None] * (self._positive("period") * (n - 1))[:, None]
-        values = np.max([np.abs(self.kernel(along_axis, np.zeros((1, n_columns))))[:, 0] for along_axis in far], axis=0)
-        negligible = values * float(n_columns) * n.astype(float) ** n_columns <= _NEGLIGIBLE * values[0]
-        return int(np.argmax(negligible)) if negligible[-1] else None
+        # Rows lie within one period, so that image n is at least n - 1 periods away. Zeros of the kernel on a lattice
+        # must not pass for its end: look between the lattice points too. n^d bounds how many images there are.
+        distances = self._positive("period") * (n - 1 + np.array([[0.0], [0.29], [0.5], [0.83]])).ravel()
+        origin = np.zeros((1, n_columns))
+        values = np.max(
+            [np.abs(self.kernel(np.outer(distances, axis), origin)).reshape(4, -1) for axis in np.eye(n_columns)],
+            axis=(0, 1),
+        )
+        matters = np.flatnonzero(values * n_columns * n.astype(float) ** n_columns > _NEGLIGIBLE * values[0])
+        return int(matters[-1]) + 1 if matters[-1] < len(n) - 1 else None
 
     def _fourier_coefficients(self) -> Array | None:
         """Coefficients of the cosine series in one dimension if it is shorter than the sum over images, else None."""
         n_images = self._n_images(1)
-        if not self.kernel.has_spectrum:
+        if not self.kernel.has_spectrum or (n_images is not None and n_images <= 8):
             return None
-        limit = _MAX_TERMS if n_images is None else 2 * n_images + 1
+        limit = _MAX_TERMS if n_images is None else 4 * n_images
         for n_terms in sorted({min(limit, size) for size in (16, 256, 2048, _MAX_TERMS)}):
             eigenvalues = self.eigenvalues(np.arange(n_terms))
             if not np.isfinite(eigenvalues[0]):
                 remedy = "choose a kernel that falls faster than 1/r"
                 raise self._complain("kernel", "integrable to be made periodic", self.kernel, remedy)
-            # j λ_j bounds the tail of a series that falls faster than 1/j².
-            tail = np.abs(eigenvalues[1:]) * np.arange(1, n_terms)
-            negligible = np.flatnonzero(np.maximum.accumulate(tail[::-1])[::-1] <= _NEGLIGIBLE * eigenvalues[0])
-            if negligible.size:
-                coefficients = 2 / self._positive("period") * eigenvalues[: negligible[0] + 1]
+            # j λ_j bounds the tail of a series that falls faster than 1/j²; a zero or two of the spectrum is no tail.
+            matters = np.abs(eigenvalues) * np.arange(n_terms) > _NEGLIGIBLE * eigenvalues[0]
+            n_kept = int(np.max(np.flatnonzero(matters), initial=0)) + 1
+            if 2 * n_kept <= n_terms:
+                coefficients = 2 / self._positive("period") * eigenvalues[:n_kept]
                 coefficients[0] /= 2
                 return coefficients
         return None

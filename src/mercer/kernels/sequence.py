@@ -32,6 +32,7 @@ class WeightedDegree(Kernel):
     """
 
     differentiable = False
+    takes_vectors = False
 
     def __init__(self, degree: int = 3):
         self.degree = degree
@@ -48,6 +49,7 @@ class WeightedDegree(Kernel):
     def _tile(self, left: Array, right: Array) -> Array:
         from mercer.kernels.sequence_numba import weighted_degree_tile
 
+        left, right = (np.require(side, requirements=["C", "W"]) for side in (left, right))
         return np.asarray(weighted_degree_tile(left, right, self._run_weights()))
 
     def _diagonal(self, left: Array, right: Array) -> Array:
@@ -66,6 +68,9 @@ class WeightedDegree(Kernel):
         """Letters as whole numbers, one row for each string."""
         table = np.asarray(strings)
         if table.ndim == 2 and np.issubdtype(table.dtype, np.integer):
+            if not table.size or table.min() < 0 or table.max() >= 2**32:
+                raise self._complain(name, "a non-empty table of numbers from 0 to 2^32 - 1", f"shape {table.shape}",
+                                     "number the letters from 0")  # fmt: skip
             return np.ascontiguousarray(table, dtype=np.uint32)
         column: Any = table.ravel() if table.ndim <= 1 or table.shape[1:] == (1,) else np.empty(0)
         if isinstance(strings, str) or not column.size or not all(isinstance(s, str | bytes) for s in column):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gamma, jv
+from scipy.special import gamma, j0, jv
 
 Array = NDArray[Any]
 
@@ -49,9 +49,14 @@ def _integral(profile: Callable[[Array], Array], n_dims: int) -> float:
     """Transform at frequency zero: (2π)^(-d/2) times the integral of the function over space."""
     edges = np.concatenate([[0.0], 2.0 ** np.arange(-_N_HALVINGS, _N_HALVINGS)])
     pieces = _integrate(lambda r: r ** (n_dims - 1) * profile(r**2), edges)
-    if abs(pieces[-1]) > 1e-12 * np.abs(pieces).sum():
-        return np.inf
-    return float(pieces.sum() * 2 ** (1 - n_dims / 2) / gamma(n_dims / 2))
+    total = pieces.sum()
+    if abs(pieces[-1]) > 1e-15 * np.abs(pieces).sum():
+        # Powers of r: the integrals over doubling intervals form a geometric series.
+        ratio = pieces[-1] / pieces[-2]
+        if not 0 <= ratio < 0.999:
+            return np.inf
+        total += pieces[-1] * ratio / (1 - ratio)
+    return float(total * 2 ** (1 - n_dims / 2) / gamma(n_dims / 2))
 
 
 def _transform_at(profile: Callable[[Array], Array], omega: float, n_dims: int) -> float:
@@ -63,7 +68,7 @@ def _transform_at(profile: Callable[[Array], Array], omega: float, n_dims: int) 
 
     def integrand(r: Array) -> Array:
         # ω^(-ν) r^(ν+1) J_ν(ωr) = r^(d-1) (ωr)^(-ν) J_ν(ωr)
-        return r ** (n_dims - 1) * (omega * r) ** -nu * jv(nu, omega * r) * profile(r**2)
+        return r ** (n_dims - 1) * radial_wave(omega * r, n_dims) * profile(r**2)
 
     pieces = _integrate(integrand, np.concatenate([[0.0], head, zeros]))
     return _extrapolate(np.cumsum(pieces)[-_N_HALF_WAVES:])
@@ -109,6 +114,18 @@ def _extrapolate(partial_sums: Array) -> float:
             if change < best_change:
                 best, best_change = current[-1], change
     return float(best)
+
+
+def radial_wave(x: Array, n_dims: int) -> Array:
+    """x^(-ν) J_ν(x) with ν = d/2 - 1, for x > 0: a plane wave averaged over directions, up to a factor."""
+    if n_dims == 1:
+        return np.sqrt(2 / np.pi) * np.cos(x)
+    if n_dims == 2:
+        return j0(x)
+    if n_dims == 3:
+        return np.sqrt(2 / np.pi) * np.sinc(x / np.pi)
+    nu = n_dims / 2 - 1
+    return jv(nu, x) * x**-nu
 
 
 def unit_ball_fourier(omega: Array, n_dims: int) -> Array:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline as PiecewisePolynomial
 from scipy.interpolate import make_interp_spline
-from scipy.special import betainc, gamma, jv
+from scipy.special import betainc, gamma, gammaln
 
 from mercer.kernels.algebra import integer_power
 from mercer.kernels.base import Array
 from mercer.kernels.columnwise import ColumnProduct, frequency_vectors
-from mercer.kernels.spectra import unit_ball_fourier
+from mercer.kernels.spectra import radial_wave, unit_ball_fourier
 from mercer.kernels.stationary import Stationary
 
 
@@ -109,7 +109,7 @@ class RadialBSpline(Stationary):
     -----
     Spectrum (2π)^(nd/2) [ω^(-d/2) J_{d/2}(ω)]^(n+1) for width 1 [Smola1998]_, eq. (3.55)-(3.57). Degree 1 has a closed
     form (two balls intersect in a share I_{1-r²/4}((d+1)/2, 1/2) of their volume), and so has one dimension; otherwise
-    the profile is tabulated once for each (degree, n_dims) by inverting the spectrum, to 1e-11 of its maximum.
+    the profile is tabulated once for each (degree, n_dims) by inverting the spectrum, to 1e-9 of its maximum.
 
     Examples
     --------
@@ -164,6 +164,8 @@ class RadialBSpline(Stationary):
         degree = self._whole("degree", at_least=1)
         if degree % 2 == 0:
             raise self._complain("degree", "odd", degree, "even degrees are not positive definite")
+        if degree > 15:
+            raise self._complain("degree", "at most 15", degree, "use Gaussian, which splines of high degree approach")
         return degree
 
     def _dimension(self, n_columns: int | None) -> int:
@@ -183,7 +185,7 @@ def _spectrum(omega: Array, degree: int, n_dims: int) -> Array:
 
 def _evaluate(pieces: tuple[PiecewisePolynomial, ...], s: Array) -> Array:
     """Evaluate splines that hold on [0, 2], [2, 4], ...; zero beyond."""
-    values = np.zeros_like(s)
+    values = np.where(np.isnan(s), np.nan, 0.0)
     for i, piece in enumerate(pieces):
         inside = (s >= 2 * i) & (s < 2 * (i + 1))
         values[inside] = piece(s[inside])
@@ -197,7 +199,12 @@ def _pieces(degree: int, n_dims: int) -> tuple[PiecewisePolynomial, ...]:
     The integrand ω^(ν+1) F(ω) J_ν(ωr) r^(-ν) falls like ω^(-1 - n(d+1)/2) and oscillates with at most 2(n+1).
     """
     nu = n_dims / 2 - 1
-    highest = 1e16 ** (2 / (degree * (n_dims + 1)))
+    # Beyond `highest` the bound √(2/π) ω^(-1/2) of J leaves less than 1e-15 of the integral, which is about that of the
+    # Gaussian with the same curvature at zero.
+    decay = (degree + 1) * (n_dims + 1) / 2 - n_dims
+    log_bound = (degree + 1) * (gammaln(n_dims / 2 + 1) + n_dims / 2 * np.log(2) + 0.5 * np.log(2 / pi))
+    log_integral = np.log(0.5) + n_dims / 2 * np.log(2 * (n_dims + 2) / (degree + 1)) + gammaln(n_dims / 2)
+    highest = np.exp((log_bound - log_integral + 15 * np.log(10)) / decay)
     panels = np.linspace(0.0, highest, int(np.ceil(highest * (degree + 1) / 4)) + 2)
     nodes, weights = np.polynomial.legendre.leggauss(16)
     half = np.diff(panels)[:, None] / 2
@@ -207,7 +214,7 @@ def _pieces(degree: int, n_dims: int) -> tuple[PiecewisePolynomial, ...]:
     def value(r: float) -> float:
         if r == 0:
             return float(np.sum(amplitude)) * 2.0**-nu / float(gamma(nu + 1))
-        return float(amplitude @ (jv(nu, omega * r) * (omega * r) ** -nu))
+        return float(amplitude @ radial_wave(omega * r, n_dims))
 
     pieces = []
     for start in range(0, degree + 1, 2):

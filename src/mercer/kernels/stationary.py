@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gamma, kv
+from scipy.special import gamma, gammaln, kv
 
-from mercer.kernels.base import Array, Kernel, Sides, float_array
+from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimension
+from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.distances import distance_sides, n_columns_of, squared_distance_tile
 from mercer.kernels.exponential import exp_of_negative
 from mercer.kernels.spectra import radial_fourier
@@ -50,8 +51,10 @@ class Stationary(Kernel):
                 f"{self._length()!r}; call the kernel on the data instead."
             )
         s2 = float_array(r2)
-        s2 /= self._length() ** 2
-        return self._profile(s2, n_dims)
+        np.maximum(s2, 0.0, out=s2)
+        for _ in range(2):  # the square of a length may not be a normal number
+            s2 /= self._length()
+        return np.asarray(self._profile(s2, n_dims))
 
     def spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
         """Fourier transform (2π)^(-d/2) ∫ k(x) exp(-iωᵀx) dx of the kernel in d = n_dims dimensions.
@@ -64,25 +67,25 @@ class Stationary(Kernel):
         n_dims : int
             The dimension of the space.
         """
-        length = self._length(None if np.ndim(self._length()) == 0 else n_dims)
-        omega = np.asarray(omega, dtype=np.float64)
-        if np.ndim(length) == 0:
-            return length**n_dims * self._profile_spectrum(np.abs(omega) * length, n_dims)
-        if omega.shape[-1:] != (n_dims,):
-            raise self._complain(
-                "omega", f"of shape (..., {n_dims})", omega.shape, "a width for each column needs frequency vectors"
-            )
-        return np.prod(length) * self._profile_spectrum(np.linalg.norm(omega * length, axis=-1), n_dims)
+        n_dims = whole_dimension(n_dims)
+        if self.stationary:
+            length = np.broadcast_to(self._length(), n_dims)
+            modulus = np.abs(np.asarray(omega, dtype=np.float64)) * length[0]
+        else:
+            length = self._length(n_dims)
+            modulus = np.linalg.norm(frequency_vectors(self, omega, n_dims) * length, axis=-1)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.prod(length) * self._profile_spectrum(modulus, n_dims))
 
     @classmethod
-    def scaled_to(cls, X: ArrayLike) -> Self:
-        """The kernel whose length is the median distance between the rows of X.
+    def scaled_to(cls, X: ArrayLike, **parameters: Any) -> Self:
+        """The kernel whose length is the median distance between the rows of X, with its other parameters as given.
 
         At most 1000 rows, drawn with a fixed seed, are looked at; coinciding rows do not count.
         """
         if cls._length_parameter is None:
             raise TypeError(f"{cls.__name__} has no length that could be scaled to data.")
-        return cls(**{cls._length_parameter: cls._parameter_for_length(median_distance(X))})
+        return cls(**{cls._length_parameter: cls._parameter_for_length(median_distance(X))}, **parameters)
 
     @classmethod
     def _parameter_for_length(cls, length: float) -> float:
@@ -205,7 +208,7 @@ class Exponential(Stationary):
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         power = (n_dims + 1) / 2
-        return 2 ** (n_dims / 2) / np.sqrt(np.pi) * gamma(power) * (1.0 + omega**2) ** -power
+        return np.exp(n_dims / 2 * np.log(2) - 0.5 * np.log(np.pi) + gammaln(power) - power * np.log1p(omega**2))
 
 
 class DampedOscillator(Stationary):
@@ -229,17 +232,18 @@ class DampedOscillator(Stationary):
            [0.5, 1. ]])
     """
 
+    _exact_near_zero = True  # a small scale makes the peak sharp
     _length_parameter = "scale"
 
     def __init__(self, scale: float = 1.0):
         self.scale = scale
 
     def _profile(self, s2: Array, n_dims: int | None) -> Array:
-        s2 += self._positive("scale") ** 2
+        s2 += self._squared("scale")
         return np.reciprocal(s2, out=s2)
 
     def _profile_derivative(self, s2: Array, n_dims: int) -> Array:
-        return -1.0 / (s2 + self._positive("scale") ** 2) ** 2
+        return -1.0 / (s2 + self._squared("scale")) ** 2
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         return power_spectrum(omega, n_dims, self._positive("scale"), exponent=-1.0)
@@ -266,17 +270,18 @@ class InverseMultiquadric(Stationary):
            [0.5, 1. ]])
     """
 
+    _exact_near_zero = True  # a small offset makes the peak sharp
     _length_parameter = "offset"
 
     def __init__(self, offset: float = 1.0):
         self.offset = offset
 
     def _profile(self, s2: Array, n_dims: int | None) -> Array:
-        s2 += self._positive("offset") ** 2
+        s2 += self._squared("offset")
         return np.reciprocal(np.sqrt(s2, out=s2), out=s2)
 
     def _profile_derivative(self, s2: Array, n_dims: int) -> Array:
-        return -0.5 * (s2 + self._positive("offset") ** 2) ** -1.5
+        return -0.5 * (s2 + self._squared("offset")) ** -1.5
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         return power_spectrum(omega, n_dims, self._positive("offset"), exponent=-0.5)
@@ -287,8 +292,8 @@ def power_spectrum(omega: Array, n_dims: int, offset: float, exponent: float) ->
     nu = exponent + n_dims / 2
     omega = np.asarray(omega, dtype=np.float64)
     factor = 2.0 ** (1 + exponent) / abs(gamma(-exponent))
-    positive = np.where(omega > 0, omega, 1.0)
+    positive = np.where(omega == 0, 1.0, omega)
     values = factor * (offset / positive) ** nu * kv(nu, offset * positive)
     # ω^(-ν) K_ν(ω) has a limit at zero only for ν < 0.
     at_zero = factor * offset ** (2 * nu) * 2.0 ** (-nu - 1) * gamma(-nu) if nu < 0 else np.inf
-    return np.where(omega > 0, values, at_zero)
+    return np.where(omega == 0, at_zero, values)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -95,18 +94,11 @@ def run_threaded(
         return state
 
     with _single_threaded_blas, ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(take_tiles) for _ in range(n_threads)]
-        with _stop_on_exit(stop):
+        try:
+            futures = [pool.submit(take_tiles) for _ in range(n_threads)]
             return [future.result() for future in futures]
-
-
-@contextmanager
-def _stop_on_exit(stop: threading.Event) -> Iterator[None]:
-    """Tell the threads to stop when the waiting thread is interrupted."""
-    try:
-        yield
-    finally:
-        stop.set()
+        finally:
+            stop.set()  # also when this thread is interrupted while it waits
 
 
 def rectangle(n_rows: int, n_columns: int) -> Iterator[Tile]:
@@ -135,7 +127,8 @@ def symmetric_tile(kernel: Kernel, sides: Sides, tile: Tile) -> Array:
     values = kernel._tile(left, right)
     if rows == columns:
         mirror(values)
-        np.fill_diagonal(values, kernel._diagonal(left, right))
+        if kernel._exact_diagonal:
+            np.fill_diagonal(values, kernel._diagonal(left, right))
     return values
 
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
-from mercer.kernels import BSpline, Gaussian, Linear, Multiquadric, Precomputed, WeightedDegree
+from mercer.kernels import BSpline, Gaussian, Linear, Multiquadric, Polynomial, Precomputed, WeightedDegree
 from mercer.kernels.gram import choose_landmarks, incomplete_cholesky, nystroem
 
 
@@ -73,7 +74,7 @@ def test_other_objects():
     K = WeightedDegree(3)(strings)
     given = incomplete_cholesky(Precomputed(), K, rank=20, tol=0.0)
     np.testing.assert_allclose(given.factor, low_rank.factor, atol=1e-9)
-    np.testing.assert_allclose(given.features(K[:, given.landmarks]), given.factor, atol=1e-9)
+    np.testing.assert_allclose(given.features(K), given.factor, atol=1e-9)
 
 
 def test_callback_progress_and_interrupt(X, capsys):
@@ -148,13 +149,47 @@ def test_bad_input(X):
         for kernel in (Multiquadric(), BSpline(2)):
             with pytest.raises(ValueError, match=r"must be positive definite \(order 0\), got"):
                 function(kernel, X)
-    with pytest.raises(ValueError, match="rank of incomplete_cholesky must be >= 1, got 0"):
+    with pytest.raises(ValueError, match="rank of incomplete_cholesky must be a whole number >= 1, got 0"):
         incomplete_cholesky(Gaussian(), X, rank=0)
     with pytest.raises(ValueError, match=r"tol of incomplete_cholesky must be in \[0, 1\), got 2"):
         incomplete_cholesky(Gaussian(), X, tol=2)
-    with pytest.raises(ValueError, match="must have a non-negative diagonal"):
-        incomplete_cholesky(Precomputed(), -np.eye(3))
-    with pytest.raises(ValueError, match="n_landmarks must be from 1 to the number of rows 300, got 301"):
+    with pytest.raises(ValueError, match="rank of incomplete_cholesky must be a whole number >= 1, got 2.5"):
+        incomplete_cholesky(Gaussian(), X, rank=2.5)
+    with pytest.raises(ValueError, match="n_landmarks must be a whole number from 1 to the 300 rows, got 301"):
         nystroem(Gaussian(), X, 301)
+    with pytest.raises(ValueError, match="landmarks must hold whole numbers"):
+        nystroem(Gaussian(), X, [0.7, 1.2])
+    with pytest.raises(ValueError, match="landmarks of nystroem must be one row or more"):
+        nystroem(Gaussian(), X, [])
     with pytest.raises(ValueError, match="method of choose_landmarks must be one of"):
         choose_landmarks(Gaussian(), X, 3, method="best")
+
+
+def test_indefinite_matrices_are_found_out():
+    indefinite = np.array([[1.0, 3.0], [3.0, 1.0]])
+    for factorise in (incomplete_cholesky, lambda kernel, K: nystroem(kernel, K, [0, 1])):
+        with pytest.raises(ValueError, match="must be positive definite on X to be factorised"):
+            factorise(Precomputed(), indefinite)
+
+
+def test_float32_rounding_is_not_taken_for_rank(X):
+    X = X.astype(np.float32)
+    for low_rank in (incomplete_cholesky(Polynomial(3), X, tol=0.0), nystroem(Polynomial(3), X, 50, random_state=0)):
+        assert low_rank.rank == 10
+        K = Polynomial(3)(X.astype(np.float64))
+        true = np.trace(K) - np.sum(low_rank.factor**2)
+        assert abs(true - low_rank.trace_error) < 1e-5 * np.trace(K)
+
+
+def test_masks_and_sparse_formats(X):
+    mask = np.zeros(300, dtype=bool)
+    mask[[3, 50, 70]] = True
+    np.testing.assert_array_equal(nystroem(Gaussian(), X, mask).landmarks, [3, 50, 70])
+    dense = incomplete_cholesky(Gaussian(), X, rank=5, tol=0.0)
+    from_sparse = incomplete_cholesky(Gaussian(), sparse.coo_matrix(X), rank=5, tol=0.0)
+    np.testing.assert_allclose(from_sparse.features(sparse.coo_matrix(X)), dense.factor, atol=1e-8)
+
+
+def test_overflow_is_an_error(X):
+    with pytest.raises(ValueError, match="must be finite, got an overflow"):
+        incomplete_cholesky(Polynomial(3), 1e60 * X)

@@ -125,3 +125,40 @@ def test_family_can_reuse_its_buffer(X):
     np.testing.assert_allclose(sums, [Gaussian(1.0)(X).sum(), Gaussian(2.0)(X).sum()])
     first, second = gram_family([Gaussian(1.0), Gaussian(2.0)], X, reuse_buffer=True)
     assert first is second
+
+
+def test_rows_by_mask_slice_and_from_the_end(X):
+    gram, K = Gram(Gaussian(), X), Gaussian()(X)
+    mask = np.arange(900) % 300 == 4
+    for index in (mask, slice(5, 50, 7), [-1, 3], 7, range(3)):
+        rows = np.atleast_1d(np.arange(900)[index])
+        np.testing.assert_allclose(gram.block(index), K[rows], rtol=1e-12)
+        np.testing.assert_allclose(RowCache(gram).rows(index), K[rows], rtol=1e-12)
+    for bad in ([900], [1.7], [[0, 1]], "all", [True, False]):
+        with pytest.raises(
+            ValueError, match="(rows|indices) must hold whole numbers from -900 to 899, or a mask of 900"
+        ):
+            gram.block(bad)
+        with pytest.raises(ValueError, match="indices must hold whole numbers"):
+            RowCache(gram).rows(bad)
+
+
+def test_negative_rows_do_not_confuse_the_cache(X):
+    cache = RowCache(Gram(Gaussian(), X[:10]), memory=160)
+    K = Gaussian()(X[:10])
+    for index in ([-1], [0, 1], [9], [-2, 3], [8]):
+        np.testing.assert_allclose(cache.rows(index), K[index], rtol=1e-12)
+
+
+def test_a_matrix_of_one_row():
+    assert RowCache(Gram(Gaussian(), [[1.0]])).rows([0]) == 1
+
+
+def test_only_kernels_have_gram_matrices():
+    with pytest.raises(TypeError, match="kernel of Gram must be a Kernel, got <function"):
+        Gram(lambda x, y: 1.0, [[1.0]])
+
+
+def test_widths_far_from_one(X):
+    (K,) = gram_family([Gaussian(1e200)], X[:5])
+    np.testing.assert_array_equal(K, np.ones((5, 5)))

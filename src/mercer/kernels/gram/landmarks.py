@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.operator import Gram
@@ -48,21 +51,28 @@ def choose_landmarks(
     >>> sorted(int(X[i][0]) for i in landmarks)
     [0, 5]
     """
-    gram = Gram(kernel, X)
+    gram = Gram(kernel, indexable_rows(X))
     n = gram.shape[0]
-    if not 1 <= n_landmarks <= n:
-        raise ValueError(f"n_landmarks must be from 1 to the number of rows {n}, got {n_landmarks!r}; choose fewer.")
+    if not isinstance(n_landmarks, Integral) or not 1 <= n_landmarks <= n:
+        raise ValueError(
+            f"n_landmarks must be a whole number from 1 to the {n} rows, got {n_landmarks!r}; ask for such."
+        )
     choosers = {"random": _random, "kmeans++": _kmeans_plus_plus, "leverage": _leverage}
     if method not in choosers:
         raise ValueError(f"method of choose_landmarks must be one of {sorted(choosers)}, got {method!r}.")
     return choosers[method](gram, n_landmarks, _generator(random_state))
 
 
+def indexable_rows(X: Any) -> Any:
+    """Rows in a form from which some can be taken: sparse formats that cannot are brought to CSR."""
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
 def _generator(random_state: Any) -> np.random.Generator:
     """A Generator from anything that scikit-learn takes as random_state."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
 
 
 def _random(gram: Gram, n_landmarks: int, rng: np.random.Generator) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.gram.landmarks import choose_landmarks
+from mercer.kernels.gram.landmarks import choose_landmarks, indexable_rows
 from mercer.kernels.gram.operator import Gram
+from mercer.kernels.positions import positions
 
 Array = NDArray[Any]
 
@@ -59,8 +61,10 @@ class LowRank:
 
     def features(self, X: Any) -> Array:
         """Rows of the factor for new objects: features(X) @ factor.T approximates kernel(X, training rows)."""
+        if self.kernel.pairwise:
+            X = np.asarray(X)[:, self.landmarks]
         if not self.rank:
-            return np.empty((len(self.kernel.diag(X)), 0))
+            return np.empty((np.shape(X)[0], 0))
         return np.asarray(self.kernel(X, self.landmark_rows) @ self.whitening)
 
 
@@ -115,47 +119,51 @@ def incomplete_cholesky(
     True
     """
     _need_positive_definite(kernel, "incomplete_cholesky")
-    if rank is not None and rank < 1:
-        raise ValueError(f"rank of incomplete_cholesky must be >= 1, got {rank!r}; give None for no limit.")
+    if rank is not None and (not isinstance(rank, Integral) or rank < 1):
+        raise ValueError(
+            f"rank of incomplete_cholesky must be a whole number >= 1, got {rank!r}; or None for no limit."
+        )
     if not 0 <= tol < 1:
         raise ValueError(f"tol of incomplete_cholesky must be in [0, 1), got {tol!r}; give a share of the trace.")
+    X = indexable_rows(X)
     gram = Gram(kernel, X)
     n = gram.shape[0]
     diagonal = gram.diagonal().astype(np.float64)
-    if diagonal.min() < 0:
-        raise ValueError(f"{kernel!r} must have a non-negative diagonal to be factorised, got {diagonal.min():.3g}.")
-    trace = float(diagonal.sum())
-    limit = n if rank is None else min(rank, n)
+    trace, largest = float(diagonal.sum()), float(diagonal.max())
+    limit = n if rank is None else min(int(rank), n)
     columns = _GrowingRows(n, limit)
     remainder = diagonal.copy()
     pivots: list[int] = []
     # Below this a remaining diagonal entry is rounding noise, and so would be its column.
-    floor = n * np.finfo(np.float64).eps * diagonal.max(initial=0.0)
+    floor = n * float(np.finfo(gram.dtype).eps) * largest
     progress = tqdm(total=limit, desc="Incomplete Cholesky", disable=not verbose)
     try:
         while len(pivots) < limit and remainder.sum() > tol * trace:
             pivot = int(np.argmax(remainder))
             if remainder[pivot] <= floor:
                 break
-            column = gram.block(slice(None), np.array([pivot]))[:, 0].astype(np.float64)
-            found = columns.filled(len(pivots))
-            column -= found[:, pivot] @ found
+            column = gram.block(slice(None), [pivot])[:, 0].astype(np.float64)
+            column -= columns.filled[:, pivot] @ columns.filled
             column /= np.sqrt(remainder[pivot])
             column[pivots] = 0.0
             columns.append(column)
             pivots.append(pivot)
             remainder -= column**2
-            np.maximum(remainder, 0.0, out=remainder)
             remainder[pivots] = 0.0
+            _refuse_negative(kernel, remainder, largest, gram.dtype)
+            np.maximum(remainder, 0.0, out=remainder)
             progress.update()
             if callback is not None and callback(len(pivots), remainder.sum() / trace):
                 break
     except KeyboardInterrupt:
-        if len(columns) < len(pivots) or not pivots:
+        if not pivots:
             raise
     finally:
         progress.close()
-    return _from_cholesky(kernel, X, columns.filled(len(pivots)), np.array(pivots, dtype=np.intp), diagonal)
+    rows, chosen = columns.filled[: len(pivots)], np.array(pivots, dtype=np.intp)
+    corner = rows[:, chosen].T  # lower triangular, in the order of the pivots
+    whitening = solve_triangular(corner, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
+    return _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
 
 
 class _GrowingRows:
@@ -166,9 +174,6 @@ class _GrowingRows:
         self._rows = np.empty((min(limit, 64), n_columns))
         self._n = 0
 
-    def __len__(self) -> int:
-        return self._n
-
     def append(self, row: Array) -> None:
         if self._n == len(self._rows):
             grown = np.empty((min(self._limit, 2 * self._n), self._rows.shape[1]))
@@ -177,15 +182,14 @@ class _GrowingRows:
         self._rows[self._n] = row
         self._n += 1
 
-    def filled(self, n: int) -> Array:
-        return self._rows[:n]
+    @property
+    def filled(self) -> Array:
+        return self._rows[: self._n]
 
 
-def _from_cholesky(kernel: Kernel, X: Any, rows: Array, pivots: Array, diagonal: Array) -> LowRank:
-    corner = rows[:, pivots].T  # lower triangular, in the order of the pivots
-    whitening = solve_triangular(corner, np.eye(len(pivots)), lower=True).T if len(pivots) else np.empty((0, 0))
-    error = float(np.sum(np.maximum(diagonal - np.einsum("ij,ij->j", rows, rows), 0.0)))
-    return LowRank(rows.T, pivots, float(diagonal.sum()), error, kernel, _rows_of(X, pivots), whitening)
+def _low_rank(kernel: Kernel, X: Any, L: Array, landmarks: Array, diagonal: Array, whitening: Array) -> LowRank:
+    error = float(np.sum(np.maximum(diagonal - np.einsum("ij,ij->i", L, L), 0.0)))
+    return LowRank(L, landmarks, float(diagonal.sum()), error, kernel, _safe_indexing(X, landmarks), whitening)
 
 
 def nystroem(
@@ -214,7 +218,7 @@ def nystroem(
     Returns
     -------
     LowRank
-        Directions of K_mm below 1e-12 of its largest eigenvalue are left out: its rank may be less than m.
+        Directions of K_mm that are rounding noise are left out: its rank may be less than m.
 
     Notes
     -----
@@ -230,20 +234,27 @@ def nystroem(
     True
     """
     _need_positive_definite(kernel, "nystroem")
-    chosen = (
-        choose_landmarks(kernel, X, int(landmarks), method=method, random_state=random_state)  # type: ignore[arg-type]
-        if np.ndim(landmarks) == 0
-        else np.asarray(landmarks, dtype=np.intp)
-    )
+    X = indexable_rows(X)
+    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
+        chosen = choose_landmarks(kernel, X, int(landmarks), method=method, random_state=random_state)
+    else:
+        chosen = _given_landmarks(landmarks, Gram(kernel, X).shape[0])
     gram = Gram(kernel, X)
+    diagonal = gram.diagonal().astype(np.float64)
     to_landmarks = gram.block(slice(None), chosen).astype(np.float64, copy=False)
     values, vectors = eigh(to_landmarks[chosen])
-    kept = values > 1e-12 * values[-1]
+    precision = float(np.finfo(gram.dtype).eps)
+    _refuse_negative(kernel, values, float(diagonal.max()), gram.dtype)
+    kept = values > 1e4 * precision * values[-1]
     whitening = vectors[:, kept][:, ::-1] / np.sqrt(values[kept][::-1])
-    factor = to_landmarks @ whitening
-    diagonal = gram.diagonal().astype(np.float64)
-    error = float(np.sum(np.maximum(diagonal - np.einsum("ij,ij->i", factor, factor), 0.0)))
-    return LowRank(factor, chosen, float(diagonal.sum()), error, kernel, _rows_of(X, chosen), whitening)
+    return _low_rank(kernel, X, to_landmarks @ whitening, chosen, diagonal, whitening)
+
+
+def _given_landmarks(landmarks: Any, n: int) -> Array:
+    chosen = positions(landmarks, n, "landmarks")
+    if not chosen.size:
+        raise ValueError("landmarks of nystroem must be one row or more, got none; give a number or positions.")
+    return chosen
 
 
 def _need_positive_definite(kernel: Kernel, function: str) -> None:
@@ -254,6 +265,10 @@ def _need_positive_definite(kernel: Kernel, function: str) -> None:
         )
 
 
-def _rows_of(X: Any, positions: Array) -> Any:
-    """Some rows of the input, in the form in which the kernel takes them."""
-    return _safe_indexing(X, positions, axis=0)
+def _refuse_negative(kernel: Kernel, values: Array, largest: float, dtype: Any) -> None:
+    """Remaining diagonal entries and eigenvalues of a positive definite matrix are negative only by rounding."""
+    if values.min() < -len(values) * np.sqrt(np.finfo(dtype).eps) * largest:
+        raise ValueError(
+            f"{kernel!r} must be positive definite on X to be factorised, got {values.min():.1e} where nothing may be "
+            "negative; check_kernel tells more."
+        )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from tqdm import tqdm
 
-from mercer.kernels.base import Kernel, Sides
+from mercer.kernels.base import Kernel, Sides, finite_diagonal
+from mercer.kernels.positions import positions
 from mercer.kernels.tiles import (
     TILE,
     Tile,
@@ -42,7 +43,8 @@ class Gram(LinearOperator):
     Notes
     -----
     ``gram @ V`` works for vectors and for several right-hand sides at once, and so do SciPy's iterative solvers.
-    A symmetric matrix is evaluated by its upper half only. Memory: copies of X and Y, the result, and `memory`.
+    A symmetric matrix is evaluated by its upper half only; products may differ in the last digits from call to call,
+    since each thread adds up the tiles that it happens to take. Memory: copies of X and Y, the result, and `memory`.
 
     Examples
     --------
@@ -56,8 +58,10 @@ class Gram(LinearOperator):
     """
 
     def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, memory: int = 2**28, verbose: bool = False):
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel of Gram must be a Kernel, got {kernel!r}; wrap a function in FromFunction.")
         self.kernel = kernel
-        self.memory = memory
+        self.memory = int(memory)
         self.verbose = verbose
         self.symmetric = Y is None
         self._sides: Sides = kernel._prepare(X, Y)
@@ -71,13 +75,19 @@ class Gram(LinearOperator):
         """Diagonal of a symmetric Gram matrix."""
         if not self.symmetric:
             raise ValueError("diagonal of Gram exists only for a symmetric matrix; leave Y out.")
-        return np.asarray(self.kernel._diagonal(self._sides.left, self._sides.right), dtype=self.dtype)
+        return finite_diagonal(self.kernel, self._sides)
 
     def block(self, rows: Any, columns: Any = slice(None)) -> Array:
-        """The matrix of some rows and columns, each given as a slice or an array of positions."""
+        """The matrix of some rows and columns, each given as a slice, positions, or a mask."""
+        rows, columns = self._index(rows, 0), self._index(columns, 1)
         left, right = take(self._sides.left, rows), take(self._sides.right, columns)
         shape = (_length(rows, self.shape[0]), _length(columns, self.shape[1]))
         return dense_gram(self.kernel, Sides(left, right, shape, self.dtype), symmetric=False)
+
+    def _index(self, index: Any, axis: int) -> Any:
+        """A slice of step one as it is, so that no row is copied; else positions."""
+        is_plain = isinstance(index, slice) and index.step in (None, 1)
+        return index if is_plain else positions(index, self.shape[axis], ("rows", "columns")[axis])
 
     def row_blocks(self) -> Iterator[tuple[slice, Array]]:
         """All rows, in blocks that fit into half of `memory`: pairs of a slice and the values of its rows."""

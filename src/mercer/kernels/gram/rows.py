@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mercer.kernels.gram.operator import Gram
+from mercer.kernels.positions import positions
 
 Array = NDArray[Any]
 
@@ -47,7 +48,7 @@ class RowCache:
         self.gram = gram
         self.dtype = np.dtype(gram.dtype if dtype is None else dtype)
         self.capacity = min(gram.shape[0], memory // (self.dtype.itemsize * gram.shape[1]))
-        if self.capacity < 2:
+        if self.capacity < min(2, gram.shape[0]):
             needed = 2 * self.dtype.itemsize * gram.shape[1]
             raise ValueError(f"memory of RowCache must hold two rows, got {memory}; give {needed} bytes or more.")
         self.n_computed = 0
@@ -60,7 +61,7 @@ class RowCache:
 
     def rows(self, indices: ArrayLike) -> Array:
         """The rows `indices` of the matrix as a new array; those that are missing are evaluated together."""
-        wanted = np.asarray(indices, dtype=np.intp)
+        wanted = positions(indices, self.gram.shape[0], "indices")
         result = np.empty((len(wanted), self.gram.shape[1]), dtype=self.dtype)
         slots = self._slot_of_row[wanted]
         known = slots >= 0
