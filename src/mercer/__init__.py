@@ -8,7 +8,7 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "kernels")
+_SUBPACKAGES = ("datasets", "kernels", "losses")
 
 __all__ = ["__version__", *_SUBPACKAGES]
 
