@@ -1,21 +1,30 @@
 """Mercer: learning with kernels.
 
-Sub-packages are imported when they are first used, so that ``import mercer`` costs next to nothing.
+Sub-packages and estimators are imported when they are first used, so that ``import mercer`` costs next to nothing.
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "kernels", "losses")
+_SUBPACKAGES = ("datasets", "kernels", "losses", "machines", "plots", "problems", "regularizers", "solvers")
+_ESTIMATORS = {
+    "SupportVectorRegressor": "machines",
+    "NuSupportVectorRegressor": "machines",
+    "SupportVectorClassifier": "machines",
+    "KernelRidge": "machines",
+    "QuantileBand": "machines",
+}
 
-__all__ = ["__version__", *_SUBPACKAGES]
+__all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _SUBPACKAGES:
         return import_module(f"{__name__}.{name}")
+    if name in _ESTIMATORS:
+        return getattr(import_module(f"{__name__}.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,0 +1,14 @@
+"""Machines: supervised estimators for any convex loss, kernel, regularizer and parametric part."""
+
+from mercer.machines.bands import QuantileBand
+from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
+from mercer.machines.ridge import KernelRidge
+
+__all__ = [
+    "SupportVectorRegressor",
+    "NuSupportVectorRegressor",
+    "SupportVectorClassifier",
+    "KernelRidge",
+    "QuantileBand",
+]

@@ -1,0 +1,221 @@
+"""What all machines share: validate, build the program, solve it, store the expansion; and predict."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.gram import Gram
+from mercer.losses import Loss
+from mercer.machines.parametric import ParametricPart
+from mercer.problems import KernelProgram
+from mercer.regularizers import as_regularizer
+from mercer.solvers import SolverResult, choose_solver
+
+Array = NDArray[Any]
+
+# The interior point method needs about ten iterations; many more mean that something is wrong.
+_MAX_ITER = 200
+
+
+@dataclass
+class Expansion:
+    """A fitted function Σ_i coef_i k(x_i, .) + Σ_j parametric_j φ_j, and how it was found."""
+
+    coef: Array
+    parametric: Array
+    result: SolverResult
+    program: KernelProgram
+
+
+class KernelMachine(BaseEstimator):
+    """Base of the machines."""
+
+    kernel: Any
+    C: Any
+    regularizer: Any
+    parametric: Any
+    solver: str
+    tol: float
+    max_iter: int | None
+    warm_start: bool
+    verbose: bool
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Validated rows; kernels on other objects than vectors validate them themselves."""
+        kernel = self.kernel if self.kernel is not None else Gaussian()
+        if not isinstance(kernel, Kernel):
+            raise TypeError(
+                f"kernel of {type(self).__name__} must be a Kernel or None, got {self.kernel!r}; "
+                "wrap a function in mercer.kernels.FromFunction."
+            )
+        if not kernel.takes_vectors:
+            return X
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
+        return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+
+    def _prepare(self, X: Any, weight: Array) -> tuple[Array, Array]:
+        """The kernel for these rows, its Gram matrix, and the parametric columns."""
+        self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X, weight)
+        regularizer = as_regularizer(self.regularizer)
+        if regularizer.needs_positive_kernel and self.kernel_.order is None:
+            raise ValueError(
+                f"kernel of {type(self).__name__} must be (conditionally) positive definite for {regularizer!r}, got "
+                f"{self.kernel_!r}; choose another kernel, or the regularizer 'l1' or 'l2'."
+            )
+        self._part = ParametricPart(self.parametric, self.kernel_)
+        columns = self._part.fit(X)
+        K = np.asarray(self.kernel_(X), dtype=np.float64)
+        _warn_if_degenerate(self.kernel_, K)
+        if regularizer.needs_positive_kernel and self.kernel_.pairwise:
+            _refuse_indefinite(K)
+        return K, columns
+
+    def _weights(self, sample_weight: Any, X: Any, n: int) -> Array | tuple[Array, Array]:
+        """C_i of each sample, or of negative and of positive residuals."""
+        weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, np.empty((n, 1)))
+        if np.any(weight < 0) or not np.any(weight > 0):
+            raise ValueError(
+                f"sample_weight of {type(self).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
+                "leave samples out instead."
+            )
+        sides = self.C if isinstance(self.C, tuple) else (self.C,)
+        values = [np.asarray(side, dtype=np.float64) for side in sides]
+        if len(sides) > 2 or any(v.shape not in ((), (n,)) or not np.all(np.isfinite(v) & (v > 0)) for v in values):
+            raise ValueError(
+                f"C of {type(self).__name__} must be positive: one number, one for each of {n} samples, or a pair "
+                f"(below, above) of these, got {self.C!r}; give C > 0."
+            )
+        below, above = values[0] * weight, values[-1] * weight
+        return (below, above)
+
+    def _expand(
+        self, K: Array, columns: Array, y: Array, loss: Loss, C: Any, *, budget_share: float | None = None,
+        start: SolverResult | None = None,
+    ) -> Expansion:  # fmt: skip
+        """Build and solve the program of one target; samples of weight zero are left out."""
+        used = C[0] > 0
+        K_used = K if used.all() else K[np.ix_(used, used)]
+        C_used = (C[0][used], C[1][used])
+        penalty = as_regularizer(self.regularizer).penalty(K_used, columns[used])
+        budget = None if budget_share is None else budget_share * float(np.sum(C_used[0]))
+        program = KernelProgram.build(
+            penalty, y[used], loss, C_used, conditional=bool(self.kernel_.order), budget=budget
+        )
+        solver = choose_solver(self.solver, program)
+        max_iter = _MAX_ITER if self.max_iter is None else self.max_iter
+        if start is not None and len(start.B) != int(used.sum()):
+            start = None
+        result = solver.solve(program, start=start, tol=self.tol, max_iter=max_iter, verbose=self.verbose)
+        self.solver_ = solver.name
+        coef, parametric = penalty.expand(result.B, result.d)
+        whole = np.zeros(len(y))
+        whole[used] = _without_rounding(coef)
+        return Expansion(whole, parametric, result, program)
+
+    def _warn_unless_optimal(self, results: list[SolverResult]) -> None:
+        for result in results:
+            if result.status == "interrupted":
+                message = "was interrupted; set warm_start=True and call fit again to go on"
+            elif result.status != "optimal":
+                message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
+            else:
+                continue
+            gap = result.gap / (abs(result.primal) + 1)
+            warnings.warn(
+                f"{type(self).__name__} {message} (relative gap {gap:.1e}, tol {self.tol:.1e}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _store(self, X: Any, expansions: list[Expansion], *, single: bool) -> None:
+        """Keep the rows and coefficients that matter, and the story of the fit."""
+        results = [expansion.result for expansion in expansions]
+        coef = np.column_stack([expansion.coef for expansion in expansions])
+        parametric = np.column_stack([expansion.parametric for expansion in expansions])
+        self.support_ = np.flatnonzero(np.any(coef != 0, axis=1))
+        self._support_rows = _safe_indexing(X, self.support_)
+        constant = self._part.constant
+        intercept = np.zeros(len(results)) if constant is None else parametric[constant]
+        story: dict[str, list[Any]] = {
+            "gap_": [result.gap / (abs(result.primal) + 1) for result in results],
+            "status_": [result.status for result in results],
+            "n_iter_": [result.n_iter for result in results],
+            "history_": [result.history for result in results],
+        }
+        self.dual_coef_ = coef[self.support_, 0] if single else coef[self.support_]
+        self.parametric_coef_ = parametric[:, 0] if single else parametric
+        self.intercept_ = float(intercept[0]) if single else intercept
+        for name, values in story.items():
+            setattr(self, name, values[0] if single else values)
+        self._results = results
+        self._warn_unless_optimal(results)
+
+    def _function(self, X: Any) -> Array:
+        """Values of the fitted function at new rows, in blocks."""
+        check_is_fitted(self, "dual_coef_")
+        X = self._rows(X, reset=False)
+        parametric = self._part.columns(X) @ self.parametric_coef_
+        if not len(self.support_):
+            return parametric
+        if self.kernel_.pairwise:
+            return np.asarray(np.asarray(X)[:, self.support_] @ self.dual_coef_) + parametric
+        return np.asarray(Gram(self.kernel_, X, self._support_rows) @ self.dual_coef_) + parametric
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel
+        tags.input_tags.pairwise = bool(kernel is not None and kernel.pairwise)
+        tags.input_tags.sparse = kernel is None or bool(kernel._accepts_sparse)
+        return tags
+
+
+def _default_kernel(X: Any, weight: Array) -> Gaussian:
+    """A Gaussian scaled to the distinct rows that count, so that repeating a row is the same as weighing it."""
+    used = X[weight > 0]
+    if not sparse.issparse(used):
+        return Gaussian.scaled_to(np.unique(used, axis=0))
+    used.sort_indices()
+    ends = used.indptr
+    rows = {used.indices[a:b].tobytes() + used.data[a:b].tobytes(): i for i, (a, b) in enumerate(zip(ends, ends[1:]))}
+    return Gaussian.scaled_to(used[[rows[key] for key in sorted(rows)]])
+
+
+def _without_rounding(coef: Array) -> Array:
+    """Coefficients that differ from zero only because an interior point method never reaches the boundary are zero."""
+    return np.where(np.abs(coef) > 1e-9 * np.max(np.abs(coef), initial=0.0), coef, 0.0)
+
+
+def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
+    """A Gram matrix that knows nothing of the data: all rows equal, or all different."""
+    n = len(K)
+    scale = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K))) if np.all(np.diagonal(K) > 0) else None
+    if scale is None or n < 3:
+        return
+    off_diagonal = (K / scale)[~np.eye(n, dtype=bool)]
+    if off_diagonal.max() < 1e-6 and off_diagonal.min() > -1e-6:
+        message = "the identity: all rows look different; widen the kernel or scale the columns"
+    elif off_diagonal.min() > 1 - 1e-9:
+        message = "constant: all rows look alike; narrow the kernel or scale the columns"
+    else:
+        return
+    warnings.warn(f"The Gram matrix of {kernel!r} is numerically {message}.", UserWarning, stacklevel=4)
+
+
+def _refuse_indefinite(K: Array) -> None:
+    smallest, largest = np.linalg.eigvalsh(K)[[0, -1]]
+    if smallest < -1e-8 * max(largest, -smallest):
+        raise ValueError(
+            f"A precomputed Gram matrix must be positive semi-definite for this regularizer, got an eigenvalue of "
+            f"{smallest:.3g}; mend the matrix, or choose the regularizer 'l1' or 'l2'."
+        )

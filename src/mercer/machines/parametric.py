@@ -1,0 +1,88 @@
+"""The unpenalised part of a machine: constants, linear functions, and functions of the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer.kernels import Kernel
+
+Array = NDArray[Any]
+
+
+class ParametricPart:
+    """Columns φ_j(x) that enter a machine linearly, those that the kernel brings included.
+
+    Parameters
+    ----------
+    parametric : None, "constant", "linear", or a list
+        What the user asked for; "linear" includes the constant. Items of a list are "constant", "linear" (the columns
+        of X alone) or callables that take X and return one column.
+    kernel : Kernel
+        A kernel of order 1 or 2 adds its own polynomials.
+    """
+
+    def __init__(self, parametric: Any, kernel: Kernel):
+        self._items = _items(parametric)
+        self._kernel = kernel
+
+    def fit(self, X: Any) -> Array:
+        """Columns at the training rows; those that occur twice are kept once."""
+        columns = self._all_columns(X)
+        _, first = np.unique(columns, axis=1, return_index=True)
+        self._kept = np.sort(first)
+        columns = columns[:, self._kept]
+        constant = np.flatnonzero(np.all(columns == 1.0, axis=0)) if len(columns) else np.empty(0)
+        self.constant: int | None = int(constant[0]) if constant.size else None
+        if np.linalg.matrix_rank(columns) < columns.shape[1]:
+            raise ValueError(
+                f"parametric columns must be linearly independent, got {columns.shape[1]} of rank "
+                f"{np.linalg.matrix_rank(columns)}; drop constant or repeated columns of X, or functions that depend "
+                "on each other."
+            )
+        return columns
+
+    def columns(self, X: Any) -> Array:
+        """The same columns at new rows."""
+        return self._all_columns(X)[:, self._kept]
+
+    def _all_columns(self, X: Any) -> Array:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        parts = [self._item(item, X, n) for item in self._items]
+        if self._kernel.order:
+            parts.append(self._kernel.polynomial_part(X))
+        return np.hstack([np.empty((n, 0)), *parts])
+
+    def _item(self, item: Any, X: Any, n: int) -> Array:
+        if isinstance(item, str) and item == "constant":
+            return np.ones((n, 1))
+        if isinstance(item, str):
+            return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        column = np.asarray(item(X), dtype=np.float64)
+        if column.shape != (n,) or not np.isfinite(column).all():
+            name = getattr(item, "__name__", repr(item))
+            raise ValueError(
+                f"parametric function {name} must return one finite column of shape ({n},), got shape {column.shape}; "
+                "return one number for each row."
+            )
+        return column[:, None]
+
+
+def _items(parametric: Any) -> list[Any]:
+    if parametric is None:
+        return []
+    if isinstance(parametric, str) and parametric == "constant":
+        return ["constant"]
+    if isinstance(parametric, str) and parametric == "linear":
+        return ["constant", "linear"]
+    if isinstance(parametric, list | tuple) and all(
+        callable(item) or (isinstance(item, str) and item in ("constant", "linear")) for item in parametric
+    ):
+        return list(parametric)
+    raise ValueError(
+        f"parametric must be None, 'constant', 'linear' or a list of these and of functions, got {parametric!r}; "
+        "a function takes X and returns one column."
+    )

@@ -1,0 +1,221 @@
+"""Regression: any convex loss, and the machine that finds its own tube."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
+from mercer.machines.base import KernelMachine
+
+Array = NDArray[Any]
+
+
+class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+    """What the two regressors share."""
+
+    def predict(self, X: Any) -> Array:
+        """Values of the fitted function, evaluated in blocks: memory grows with the rows, not with their square."""
+        return self._function(X)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None) -> list[Any]:
+        X = self._rows(X, reset=True)
+        y = _targets(y, X)
+        self._y_is_single = y.ndim == 1
+        targets = y.reshape(len(y), -1).T
+        C = self._weights(sample_weight, X, len(y))
+        K, columns = self._prepare(X, C[0])
+        starts = getattr(self, "_results", None) if self.warm_start else None
+        starts = starts if starts is not None and len(starts) == len(targets) else [None] * len(targets)
+        expansions = [
+            self._expand(K, columns, target, loss, C, budget_share=budget_share, start=start)
+            for target, start in zip(targets, starts, strict=True)
+        ]
+        self._store(X, expansions, single=self._y_is_single)
+        return expansions
+
+
+class SupportVectorRegressor(_Regressor):
+    """Kernel regression with any convex loss: min 1/2 ||f||² + C Σ_i weight_i c(y_i - f(x_i)).
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default a Gaussian whose width is the median distance of the data. Conditionally positive kernels bring their
+        polynomials as an unpenalised part.
+    loss : Loss, optional
+        c; by default EpsilonInsensitive(0.1).
+    C : float, array or tuple
+        Weight of the errors: one number, one for each sample, or a pair (below, above) of these.
+    regularizer : {"rkhs", "l1", "l2", "mixed"} or Regularizer
+        What a complex function costs.
+    parametric : None, "constant", "linear" or list
+        Unpenalised functions: a list replaces the constant, its items are "constant", "linear" or callables that take X
+        and return one column.
+    solver : {"auto", "interior_point", "linear_program", "least_squares"}
+        "auto" takes the most special solver that can; `solver_` says which.
+    tol : float
+        Relative gap (primal - dual) / (|primal| + 1) to reach.
+    max_iter : int, optional
+        Largest number of iterations; by default 200, which is never needed.
+    warm_start : bool
+        Whether fit starts from the last solution, if the number of samples is the same.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    dual_coef_, support_ : array
+        Coefficients of the kernel functions that enter the fit, and their training rows.
+    parametric_coef_ : array
+        Coefficients of the parametric columns.
+    intercept_ : float
+        That of the constant; 0 if there is none.
+    gap_, status_, n_iter_, history_
+        Relative gap, "optimal" or why not, number of iterations, and values of both programs in each. Lists for several
+        targets.
+    kernel_, solver_
+        What was used.
+
+    Notes
+    -----
+    Memory: two n x n matrices; time: about ten Cholesky factorisations of one. [Smola1998]_, chapters 1 to 4.
+
+    Examples
+    --------
+    >>> from mercer import SupportVectorRegressor
+    >>> from mercer.datasets import make_sinc
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Huber
+    >>> X, y = make_sinc(100, noise=0.1, random_state=0)
+    >>> model = SupportVectorRegressor(Gaussian(0.7), loss=Huber(0.1), C=10.0).fit(X, y)
+    >>> model.status_, bool(model.gap_ <= 1e-3), model.score(X, y) > 0.8
+    ('optimal', True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        loss: Loss | None = None,
+        C: Any = 1.0,
+        regularizer: Any = "rkhs",
+        parametric: Any = "constant",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.C = C
+        self.regularizer = regularizer
+        self.parametric = parametric
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to rows X and one or several targets y."""
+        loss = EpsilonInsensitive(0.1) if self.loss is None else self.loss
+        if not isinstance(loss, Loss) or loss.classification:
+            raise ValueError(
+                f"loss of {type(self).__name__} must be a loss for regression, got {self.loss!r}; "
+                "take one of mercer.losses."
+            )
+        self._fit(X, y, sample_weight, loss, None)
+        return self
+
+
+class NuSupportVectorRegressor(_Regressor):
+    """ν-support vector regression: the tube's width is found such that at most a share ν of the samples lies outside.
+
+    min 1/2 ||f||² + C (ν n ε + Σ_i max(0, |y_i - f(x_i)| - ε)) over f and ε >= 0.
+
+    Parameters
+    ----------
+    kernel, C, regularizer, parametric, solver, tol, max_iter, warm_start, verbose
+        As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
+    nu : float or str
+        ν in (0, 1], or the name of a noise ("normal", "laplace", "uniform") for which the best ν is taken.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Width of the tube (a list of them for several targets).
+    nu_ : float
+        ν that was used.
+
+    Notes
+    -----
+    The share of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). Solved in one run
+    of the interior point method: ε is the multiplier of Σ|B_i| <= C ν n.
+
+    Examples
+    --------
+    >>> from mercer import NuSupportVectorRegressor
+    >>> from mercer.datasets import make_sinc
+    >>> X, y = make_sinc(100, noise=0.1, random_state=0)
+    >>> model = NuSupportVectorRegressor(nu="normal", C=10.0).fit(X, y)
+    >>> round(model.nu_, 4), 0.02 < model.epsilon_ < 0.15
+    (0.5405, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        nu: Any = 0.5,
+        C: Any = 1.0,
+        regularizer: Any = "rkhs",
+        parametric: Any = "constant",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.C = C
+        self.regularizer = regularizer
+        self.parametric = parametric
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to rows X and one or several targets y."""
+        nu = optimal_nu(self.nu) if isinstance(self.nu, str) else self.nu
+        if isinstance(self.C, tuple):
+            raise ValueError("C of NuSupportVectorRegressor must be the same above and below, got a pair; give one C.")
+        if isinstance(nu, bool) or not isinstance(nu, int | float | np.number) or not 0 < nu <= 1:
+            raise ValueError(
+                f"nu of NuSupportVectorRegressor must be in (0, 1] or the name of a noise, got {self.nu!r}; it is the "
+                "share of samples outside the tube."
+            )
+        self.nu_ = float(nu)
+        expansions = self._fit(X, y, sample_weight, Laplace(), self.nu_)
+        widths = [expansion.program.tube(expansion.result.B, expansion.result.d) for expansion in expansions]
+        self.epsilon_ = widths[0] if self._y_is_single else widths
+        return self
+
+
+def _targets(y: Any, X: Any) -> Array:
+    """One or several columns of finite numbers, as many as there are rows."""
+    if y is None:
+        raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if y.ndim > 2:
+        raise ValueError(f"y must have one or two dimensions, got {y.ndim}; give one column for each target.")
+    check_consistent_length(X, y)
+    return y

@@ -1,0 +1,172 @@
+"""The convex program of a kernel machine as data, with values that trust no solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.losses import Loss
+
+if TYPE_CHECKING:
+    from mercer.regularizers import Penalty
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a solution is, computed from the program and the solution alone.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Values of the primal and the dual program. The optimum lies between them if the dual solution is feasible.
+    gap : float
+        primal - dual.
+    relative_gap : float
+        gap / (|primal| + 1).
+    infeasibility : float
+        Largest violation of a dual constraint: of the box relative to its size, of |columnsᵀB| <= bounds relative to
+        Σ|columns B|.
+    """
+
+    primal: float
+    dual: float
+    infeasibility: float
+
+    @property
+    def gap(self) -> float:
+        """Difference of the primal and the dual value."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap in units of the primal value, or of one if that is small."""
+        return self.gap / (abs(self.primal) + 1.0)
+
+    def holds(self, tol: float) -> bool:
+        """Whether the solution is optimal and feasible to a relative tolerance."""
+        return bool(self.relative_gap <= tol and self.infeasibility <= max(tol, 1e-9))
+
+
+@dataclass(frozen=True)
+class KernelProgram:
+    """min over h, d of 1/2 hᵀ gram⁺ h + Σ_j bounds_j |d_j| + Σ_i C_i c(sign_i (y_i - h_i - (columns d)_i)).
+
+    Its dual, with h = gram B and A = sign B, is
+
+    max  -1/2 Bᵀ gram B + yᵀB - Σ_i C_i c*(A_i / C_i)   subject to   |columnsᵀ B| <= bounds, c*(A_i / C_i) < ∞.
+
+    Attributes
+    ----------
+    gram : array, LowRank or None
+        Positive semi-definite on the B with columnsᵀB = 0.
+    columns, bounds : array
+        See `Penalty`.
+    y, sign : array of shape (n,)
+        Targets; sign is y for classification losses, where the loss takes 1 - y f, and 1 else.
+    loss : Loss
+        c.
+    C_below, C_above : array of shape (n,)
+        Weights of negative and of positive residuals.
+
+    conditional : bool
+        Whether gram is positive semi-definite only on the B that are orthogonal to the unpenalised columns.
+    budget : float, optional
+        If given, the loss is that of residuals beyond a tube, c(max(0, |r| - ε)), whose width ε >= 0 is found at the
+        price budget · ε; in the dual program Σ|B_i| <= budget. With the absolute loss this is the ν-machine.
+
+    Notes
+    -----
+    [Smola1998]_, eq. (2.9)-(2.10) in the signed variables B = α - α*, for any convex loss.
+    """
+
+    gram: Any
+    columns: Array
+    bounds: Array
+    y: Array
+    sign: Array
+    loss: Loss
+    C_below: Array
+    C_above: Array
+    conditional: bool = False
+    budget: float | None = None
+
+    @classmethod
+    def build(
+        cls,
+        penalty: Penalty,
+        y: Array,
+        loss: Loss,
+        C: Any,
+        *,
+        conditional: bool = False,
+        budget: float | None = None,
+    ) -> KernelProgram:
+        """The program of a penalty, targets, a loss, and weights: one, one per sample, or a pair (below, above)."""
+        n = len(y)
+        sign = y if loss.classification else np.ones(n)
+        below, above = C if isinstance(C, tuple) else (C, C)
+        C_below, C_above = (np.broadcast_to(np.asarray(side, dtype=np.float64), n) for side in (below, above))
+        return cls(penalty.gram, penalty.columns, penalty.bounds, y, sign, loss, C_below, C_above, conditional, budget)
+
+    def fitted(self, B: Array, d: Array) -> Array:
+        """Values of the function at the training rows."""
+        return self._times_gram(B) + self.columns @ d
+
+    def primal(self, B: Array, d: Array) -> float:
+        """Value of the primal program."""
+        gram_B = self._times_gram(B)
+        r = self.sign * (self.y - gram_B - self.columns @ d)
+        C = np.where(r >= 0, self.C_above, self.C_below)
+        value = 0.5 * B @ gram_B + self.bounds @ np.abs(d)
+        if self.budget is not None:
+            width = self._best_tube(np.abs(r), C)
+            value += self.budget * width
+            r = np.maximum(np.abs(r) - width, 0.0)
+        return float(value + np.sum(C * self.loss.value(r)))
+
+    def tube(self, B: Array, d: Array) -> float:
+        """Width ε of the tube that is best for this function, if there is a budget for it."""
+        r = self.sign * (self.y - self.fitted(B, d))
+        return self._best_tube(np.abs(r), np.where(r >= 0, self.C_above, self.C_below))
+
+    def _best_tube(self, distance: Array, C: Array) -> float:
+        """The smallest width beyond which lie errors of a total weight of at most the budget."""
+        order = np.argsort(-distance)
+        beyond = np.cumsum(C[order])
+        n_outside = int(np.searchsorted(beyond, self.budget or 0.0, side="right"))
+        return float(distance[order[n_outside]]) if n_outside < len(order) else 0.0
+
+    def dual(self, B: Array) -> float:
+        """Value of the dual program at a B in its box."""
+        A = self.sign * B
+        C = np.where(A >= 0, self.C_above, self.C_below)
+        return float(self.y @ B - 0.5 * B @ self._times_gram(B) - np.sum(C * self.loss.conjugate(A / C)))
+
+    def box(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of A = sign B."""
+        low, high = self.loss.dual_interval
+        return self.C_below * low, self.C_above * high
+
+    def certificate(self, result: Any) -> Certificate:
+        """Values, gap and feasibility of `result.B`, `result.d`, recomputed from the program."""
+        B, d = np.asarray(result.B, dtype=np.float64), np.asarray(result.d, dtype=np.float64)
+        low, high = self.box()
+        A = self.sign * B
+        outside = np.maximum(np.maximum(low - A, A - high), 0.0)
+        scale = np.abs(self.columns).T @ np.abs(B)
+        excess = np.maximum(np.abs(self.columns.T @ B) - self.bounds, 0.0)
+        infeasibility = max(
+            float(np.max(outside / np.maximum(self.C_below, self.C_above), initial=0.0)),
+            float(np.max(excess / np.maximum(scale, np.finfo(np.float64).tiny), initial=0.0)),
+            0.0 if self.budget is None else max(0.0, float(np.abs(B).sum()) / self.budget - 1.0),
+        )
+        inside = self.sign * np.clip(A, low, high)
+        return Certificate(self.primal(B, d), self.dual(inside), infeasibility)
+
+    def _times_gram(self, B: Array) -> Array:
+        return np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)

@@ -1,0 +1,62 @@
+"""How a regularizer enters the convex program of a kernel machine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """A penalty in normal form: the fit is h + columns @ d and costs 1/2 hᵀ gram⁺ h + Σ_j bounds_j |d_j|.
+
+    Attributes
+    ----------
+    gram : array, LowRank or None
+        Matrix of the quadratic part; None if there is none (then h = 0).
+    columns : array of shape (n_samples, n_columns)
+        Functions that enter linearly, at the training rows.
+    bounds : array of shape (n_columns,)
+        Price of the modulus of their coefficients; 0 for those that are unpenalised. In the dual program they are the
+        bounds |columnsᵀ B| <= bounds.
+    expand : callable
+        From the dual variables B and the coefficients d to those of the kernel functions and of the parametric part.
+    """
+
+    gram: Any
+    columns: Array
+    bounds: Array
+    expand: Callable[[Array, Array], tuple[Array, Array]]
+
+
+class Regularizer(BaseEstimator, ABC):
+    """A price for f = Σ_i a_i k(x_i, .) + Σ_j b_j φ_j.
+
+    Attributes
+    ----------
+    needs_positive_kernel : bool
+        Whether the program is convex only for a (conditionally) positive definite kernel.
+    """
+
+    needs_positive_kernel: bool = True
+
+    @abstractmethod
+    def penalty(self, gram: Any, parametric: Array) -> Penalty:
+        """The normal form, from the Gram matrix and the parametric columns at the training rows."""
+
+    @abstractmethod
+    def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
+        """The price of the function with these coefficients."""
+
+
+def unpenalised(columns: Array) -> Array:
+    """Bounds of columns that cost nothing."""
+    return np.zeros(columns.shape[1])

@@ -1,0 +1,18 @@
+"""Solvers: algorithms over arrays for kernel programs, each with what it requires."""
+
+from mercer.solvers.interior_point import InteriorPoint
+from mercer.solvers.least_squares import LeastSquares
+from mercer.solvers.linear_program import LinearProgram
+from mercer.solvers.result import Iterate, Solver, SolverResult
+from mercer.solvers.selection import SOLVERS, choose_solver
+
+__all__ = [
+    "Solver",
+    "SolverResult",
+    "Iterate",
+    "InteriorPoint",
+    "LinearProgram",
+    "LeastSquares",
+    "SOLVERS",
+    "choose_solver",
+]

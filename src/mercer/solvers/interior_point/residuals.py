@@ -1,0 +1,54 @@
+"""How far a point is from satisfying the optimality conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.problems import KernelProgram
+from mercer.solvers.interior_point.variables import Sides, Variables
+from mercer.solvers.result import Iterate
+
+
+class Residuals:
+    """Values and residuals at a point.
+
+    Attributes
+    ----------
+    B : array
+        Signed dual variables.
+    stationarity : array of shape (2, n)
+        Minus the derivative of the Lagrangian with respect to α.
+    columns : array
+        What is missing in columnsᵀB - w = 0.
+    penalty : array
+        Minus the derivative of the Lagrangian with respect to w.
+    iterate : Iterate
+        Values of the two programs.
+    """
+
+    def __init__(self, problem: KernelProgram, sides: Sides, v: Variables):
+        self.B = np.sum(sides.sign * v.alpha, axis=0)
+        fitted = problem.fitted(self.B, v.d)
+        gradient = sides.sign * (fitted - problem.y) + sides.slope(v.alpha)
+        self.stationarity = np.where(sides.exists, v.z - v.s - gradient - v.tube.sum(), 0.0)
+        image = problem.columns.T @ self.B
+        self.columns = v.w - image
+        self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)
+        self.iterate = Iterate(problem.primal(self.B, v.d), problem.dual(self.B))
+        scale = np.abs(problem.columns).T @ np.abs(self.B) + sides.bounds
+        excess = np.maximum(np.abs(image) - sides.bounds, 0.0)
+        self.infeasibility = float(np.max(excess / np.maximum(scale, 1e-300), initial=0.0))
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap relative to the primal value."""
+        return self.iterate.gap / (abs(self.iterate.primal) + 1.0)
+
+    @property
+    def merit(self) -> float:
+        """What is kept small: the gap, and the violation of the constraints on the columns."""
+        return max(abs(self.relative_gap), self.infeasibility)
+
+    def converged(self, tol: float) -> bool:
+        """Whether gap and infeasibility are below the tolerance."""
+        return abs(self.relative_gap) <= tol and self.infeasibility <= min(tol, 1e-9)

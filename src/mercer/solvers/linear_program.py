@@ -1,0 +1,72 @@
+"""Linear programs through HiGHS."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from mercer.problems import KernelProgram
+from mercer.solvers.result import Iterate, Options, Solver, SolverResult
+
+
+class LinearProgram(Solver):
+    """HiGHS, for programs without a quadratic part and with a piecewise linear loss (the linear programming machine).
+
+    With d = d⁺ - d⁻ and ξ, ξ* >= 0: min Σ bounds (d⁺ + d⁻) + Σ C (slope⁺ ξ + slope⁻ ξ*) subject to
+    sign (y - columns d) <= above + ξ and -sign (y - columns d) <= below + ξ*.
+
+    Notes
+    -----
+    [Smola1998]_, section 3.9.1; HiGHS is called through `scipy.optimize.linprog`. It takes no start, shows no progress
+    bar, and its history holds the final values only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import EpsilonInsensitive
+    >>> from mercer.problems import KernelProgram
+    >>> from mercer.regularizers import L1Coefficients
+    >>> from mercer.solvers import LinearProgram
+    >>> x = np.linspace(-1, 1, 20)
+    >>> penalty = L1Coefficients().penalty(np.exp(-((x[:, None] - x) ** 2)), np.ones((20, 1)))
+    >>> problem = KernelProgram.build(penalty, np.sin(3 * x), EpsilonInsensitive(0.1), C=10.0)
+    >>> problem.certificate(LinearProgram().solve(problem)).holds(1e-8)
+    True
+    """
+
+    name = "linear_program"
+
+    def refusal(self, problem: KernelProgram) -> str | None:
+        """A quadratic part, or a loss that is not piecewise linear."""
+        if problem.gram is not None:
+            return "it has a quadratic part; choose the regularizer 'l1', or the solver 'interior_point'"
+        if not problem.loss.piecewise_linear:
+            return f"{problem.loss!r} is not piecewise linear; choose the solver 'interior_point'"
+        if problem.budget is not None:
+            return "it has a budget; choose the solver 'interior_point'"
+        return None
+
+    def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
+        n, n_columns = problem.columns.shape
+        below, above = (np.broadcast_to(side, n) for side in problem.loss.insensitivity)
+        low, high = problem.box()
+        signed = sparse.csr_array(problem.sign[:, None] * problem.columns)
+        unit = sparse.identity(n, format="csr")
+        empty = sparse.csr_array((n, n))
+        # Rows: -sign columns d - ξ <= above - sign y, and sign columns d - ξ* <= below + sign y.
+        A = sparse.vstack(
+            [sparse.hstack([-signed, signed, -unit, empty]), sparse.hstack([signed, -signed, empty, -unit])],
+            format="csr",
+        )
+        signed_y = problem.sign * problem.y
+        b = np.concatenate([above - signed_y, below + signed_y])
+        cost = np.concatenate([problem.bounds, problem.bounds, high, -low])
+        solution = linprog(cost, A_ub=A, b_ub=b, bounds=(0, None), method="highs", options={"disp": options.verbose})
+        if solution.status != 0:
+            raise ArithmeticError(f"HiGHS failed on a program that has a solution: {solution.message}")
+        d = solution.x[:n_columns] - solution.x[n_columns : 2 * n_columns]
+        multipliers = -solution.ineqlin.marginals
+        B = problem.sign * (multipliers[:n] - multipliers[n:])
+        iterate = Iterate(problem.primal(B, d), problem.dual(B))
+        return SolverResult("optimal", B, d, iterate.primal, iterate.dual, int(solution.nit), [iterate])

@@ -1,0 +1,48 @@
+"""Conditionally positive kernels: the same program with a positive semi-definite matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.problems import KernelProgram
+
+Array = NDArray[Any]
+
+
+class Projected:
+    """A kernel program with K replaced by (1 - P) K (1 - P), P the projection onto the unpenalised columns Φ.
+
+    On ΦᵀB = 0 the quadratic forms agree and KB + Φd = K̃B + Φd̃ with d̃ = d + Φ⁺KB: forgetting the shift gives plausible,
+    wrong answers. Matrices that are positive semi-definite as they are, low-rank factors among them, are left alone.
+    """
+
+    def __init__(self, problem: KernelProgram):
+        self.original = problem
+        self._free = problem.bounds == 0
+        self._pseudoinverse: Array | None = None
+        self.problem = problem
+        if isinstance(problem.gram, np.ndarray) and problem.conditional:
+            Phi = problem.columns[:, self._free]
+            self._pseudoinverse = np.linalg.pinv(Phi)
+            K = problem.gram - Phi @ (self._pseudoinverse @ problem.gram)
+            K = K - (K @ self._pseudoinverse.T) @ Phi.T
+            self.problem = replace(problem, gram=(K + K.T) / 2, conditional=False)
+
+    def from_original(self, start: Any) -> tuple[Array, Array]:
+        """B and d of a solution of the original program, for the projected one."""
+        return start.B, self._shifted(start.B, start.d, +1.0)
+
+    def to_original(self, B: Array, d: Array) -> tuple[Array, Array]:
+        """B and d of a solution of the projected program, for the original one."""
+        return B, self._shifted(B, d, -1.0)
+
+    def _shifted(self, B: Array, d: Array, direction: float) -> Array:
+        if self._pseudoinverse is None:
+            return d
+        d = d.copy()
+        d[self._free] += direction * (self._pseudoinverse @ (self.original.gram @ B))
+        return d

@@ -1,0 +1,117 @@
+"""What every solver takes and gives back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from numpy.typing import NDArray
+
+from mercer.problems import KernelProgram
+
+Array = NDArray[Any]
+Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """One line of a solver's history."""
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Difference of the primal and the dual value."""
+        return self.primal - self.dual
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """A solution, how it was reached, and what the solver believes of it (`problem.certificate` recomputes that).
+
+    Attributes
+    ----------
+    status : {"optimal", "max_iter", "interrupted", "stalled"}
+        "stalled": rounding stops further progress before the tolerance is reached.
+    B, d : array
+        Dual variables, and coefficients of the columns. Either may start another solver on a similar problem.
+    primal, dual, gap : float
+        Values of the two programs.
+    n_iter : int
+        Number of iterations.
+    history : list of Iterate
+        Values at the start of every iteration and at the end.
+    """
+
+    status: Status
+    B: Array
+    d: Array
+    primal: float
+    dual: float
+    n_iter: int
+    history: list[Iterate] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Difference of the primal and the dual value."""
+        return self.primal - self.dual
+
+
+class Solver(ABC):
+    """An algorithm for some kernel programs."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def refusal(self, problem: KernelProgram) -> str | None:
+        """Why this solver cannot take the problem; None if it can."""
+
+    @abstractmethod
+    def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
+        """Solve a problem that was not refused."""
+
+    def solve(
+        self,
+        problem: KernelProgram,
+        *,
+        start: SolverResult | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        callback: Callable[[int, Iterate], object] | None = None,
+        verbose: bool = False,
+    ) -> SolverResult:
+        """Solve a kernel program.
+
+        Parameters
+        ----------
+        problem : KernelProgram
+            The program.
+        start : SolverResult, optional
+            Solution of a similar program to start from.
+        tol : float
+            Relative gap (primal - dual) / (|primal| + 1) to reach.
+        max_iter : int
+            Largest number of iterations.
+        callback : callable, optional
+            Called as ``callback(iteration, iterate)``; if it returns True, the solver stops there.
+        verbose : bool
+            Whether to show a progress bar.
+        """
+        reason = self.refusal(problem)
+        if reason is not None:
+            raise ValueError(f"solver {self.name!r} cannot solve this problem: {reason}.")
+        return self._solve(problem, Options(start, tol, max_iter, callback, verbose))
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `Solver.solve`."""
+
+    start: SolverResult | None
+    tol: float
+    max_iter: int
+    callback: Callable[[int, Iterate], object] | None
+    verbose: bool

@@ -1,0 +1,21 @@
+"""The estimator contract of scikit-learn."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import KernelRidge, NuSupportVectorRegressor, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+
+
+@pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
+@parametrize_with_checks(
+    [
+        # Weights and repetitions must agree to 1e-7, so the gap must be far smaller than by default.
+        SupportVectorRegressor(tol=1e-11),
+        NuSupportVectorRegressor(tol=1e-11),
+        SupportVectorClassifier(tol=1e-11),
+        KernelRidge(),
+        QuantileBand(tol=1e-11),
+    ]
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
