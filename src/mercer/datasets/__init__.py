@@ -1,5 +1,7 @@
-"""Data: the generators of the papers."""
+"""Data: the generators of the papers, time series and their embedding, and loaders of public sets."""
 
-from mercer.datasets.curves import make_sinc
+from mercer.datasets.curves import make_semiparametric, make_sinc
+from mercer.datasets.santa_fe import load_santa_fe
+from mercer.datasets.time_series import embed, make_mackey_glass
 
-__all__ = ["make_sinc"]
+__all__ = ["make_sinc", "make_semiparametric", "make_mackey_glass", "embed", "load_santa_fe"]

@@ -44,7 +44,7 @@ class QuantileBand(BaseEstimator):
     >>> from mercer.datasets import make_sinc
     >>> from mercer.machines import QuantileBand
     >>> X, y = make_sinc(200, noise=0.1, random_state=0)
-    >>> lower, upper = QuantileBand(coverage=0.8).fit(X, y).predict(X).T
+    >>> lower, upper = QuantileBand(coverage=0.8).fit(X, y).predict_interval(X).T
     >>> bool(np.all(lower <= upper)), bool(0.7 < np.mean((lower < y) & (y < upper)) < 0.9)
     (True, True)
     """
@@ -91,7 +91,7 @@ class QuantileBand(BaseEstimator):
         tags.input_tags = SupportVectorRegressor(self.kernel).__sklearn_tags__().input_tags
         return tags
 
-    def predict(self, X: Any) -> Array:
+    def predict_interval(self, X: Any) -> Array:
         """Lower and upper end of the band, an array of shape (n, 2)."""
         check_is_fitted(self, "lower_")
         return np.sort(np.column_stack([self.lower_.predict(X), self.upper_.predict(X)]), axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import Loss
 from mercer.machines.parametric import ParametricPart
 from mercer.problems import KernelProgram
@@ -64,9 +65,9 @@ class KernelMachine(BaseEstimator):
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
         return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
 
-    def _prepare(self, X: Any, weight: Array) -> tuple[Array, Array]:
-        """The kernel for these rows, its Gram matrix, and the parametric columns."""
-        self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X, weight)
+    def _prepare(self, X: Any) -> tuple[Any, Array]:
+        """The kernel for these rows, its Gram matrix or a low-rank factor of it, and the parametric columns."""
+        self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
             raise ValueError(
@@ -75,53 +76,58 @@ class KernelMachine(BaseEstimator):
             )
         self._part = ParametricPart(self.parametric, self.kernel_)
         columns = self._part.fit(X)
+        tolerance = getattr(self, "low_rank_tol", None)
+        if tolerance is not None:
+            return incomplete_cholesky(self.kernel_, X, tol=tolerance, verbose=self.verbose), columns
         K = np.asarray(self.kernel_(X), dtype=np.float64)
         _warn_if_degenerate(self.kernel_, K)
         if regularizer.needs_positive_kernel and self.kernel_.pairwise:
             _refuse_indefinite(K)
         return K, columns
 
-    def _weights(self, sample_weight: Any, X: Any, n: int) -> Array | tuple[Array, Array]:
-        """C_i of each sample, or of negative and of positive residuals."""
+    def _weights(self, sample_weight: Any, n: int) -> tuple[Array, Array]:
+        """C_i of negative and of positive residuals of each sample."""
         weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, np.empty((n, 1)))
         if np.any(weight < 0) or not np.any(weight > 0):
             raise ValueError(
                 f"sample_weight of {type(self).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
                 "leave samples out instead."
             )
-        sides = self.C if isinstance(self.C, tuple) else (self.C,)
+        sides = self.C if isinstance(self.C, tuple) else (self.C, self.C)
         values = [np.asarray(side, dtype=np.float64) for side in sides]
-        if len(sides) > 2 or any(v.shape not in ((), (n,)) or not np.all(np.isfinite(v) & (v > 0)) for v in values):
+        if len(values) != 2 or any(v.shape not in ((), (n,)) or not np.all(np.isfinite(v) & (v > 0)) for v in values):
             raise ValueError(
                 f"C of {type(self).__name__} must be positive: one number, one for each of {n} samples, or a pair "
                 f"(below, above) of these, got {self.C!r}; give C > 0."
             )
-        below, above = values[0] * weight, values[-1] * weight
-        return (below, above)
+        return values[0] * weight, values[1] * weight
 
-    def _expand(
-        self, K: Array, columns: Array, y: Array, loss: Loss, C: Any, *, budget_share: float | None = None,
-        start: SolverResult | None = None,
-    ) -> Expansion:  # fmt: skip
-        """Build and solve the program of one target; samples of weight zero are left out."""
-        used = C[0] > 0
-        K_used = K if used.all() else K[np.ix_(used, used)]
-        C_used = (C[0][used], C[1][used])
-        penalty = as_regularizer(self.regularizer).penalty(K_used, columns[used])
-        budget = None if budget_share is None else budget_share * float(np.sum(C_used[0]))
-        program = KernelProgram.build(
-            penalty, y[used], loss, C_used, conditional=bool(self.kernel_.order), budget=budget
-        )
-        solver = choose_solver(self.solver, program)
-        max_iter = _MAX_ITER if self.max_iter is None else self.max_iter
-        if start is not None and len(start.B) != int(used.sum()):
-            start = None
-        result = solver.solve(program, start=start, tol=self.tol, max_iter=max_iter, verbose=self.verbose)
-        self.solver_ = solver.name
-        coef, parametric = penalty.expand(result.B, result.d)
-        whole = np.zeros(len(y))
-        whole[used] = _without_rounding(coef)
-        return Expansion(whole, parametric, result, program)
+    def _solve(
+        self, X: Any, targets: list[Array], loss: Loss, C: tuple[Array, Array], budget_share: float | None = None
+    ) -> list[Expansion]:
+        """Build and solve the program of each target on rows that all have a positive weight."""
+        gram, columns = self._prepare(X)
+        penalty = as_regularizer(self.regularizer).penalty(gram, columns)
+        starts = getattr(self, "_results", []) if self.warm_start else []
+        expansions = []
+        for i, y in enumerate(targets):
+            program = KernelProgram.build(
+                penalty,
+                y,
+                loss,
+                C,
+                conditional=bool(self.kernel_.order),
+                budget=None if budget_share is None else budget_share * float(np.sum(C[0])),
+                exact_gram=Gram(self.kernel_, X) if getattr(self, "low_rank_tol", None) is not None else None,
+            )
+            solver = choose_solver(self.solver, program)
+            start = starts[i] if i < len(starts) and len(starts[i].B) == len(y) else None
+            max_iter = _MAX_ITER if self.max_iter is None else self.max_iter
+            result = solver.solve(program, start=start, tol=self.tol, max_iter=max_iter, verbose=self.verbose)
+            self.solver_ = solver.name
+            coef, parametric = penalty.expand(result.B, result.d)
+            expansions.append(Expansion(_without_rounding(coef), parametric, result, program))
+        return expansions
 
     def _warn_unless_optimal(self, results: list[SolverResult]) -> None:
         for result in results:
@@ -138,22 +144,27 @@ class KernelMachine(BaseEstimator):
                 stacklevel=3,
             )
 
-    def _store(self, X: Any, expansions: list[Expansion], *, single: bool) -> None:
-        """Keep the rows and coefficients that matter, and the story of the fit."""
+    def _store(self, X: Any, used: Array, expansions: list[Expansion], *, single: bool) -> None:
+        """Keep the rows and coefficients that matter, and the story of the fit.
+
+        X holds the rows at the positions `used` of the training set.
+        """
         results = [expansion.result for expansion in expansions]
         coef = np.column_stack([expansion.coef for expansion in expansions])
         parametric = np.column_stack([expansion.parametric for expansion in expansions])
-        self.support_ = np.flatnonzero(np.any(coef != 0, axis=1))
-        self._support_rows = _safe_indexing(X, self.support_)
+        support = np.flatnonzero(np.any(coef != 0, axis=1))
+        coef = coef[support]
+        self.support_ = used[support]
+        self._support_rows = _safe_indexing(X, support)
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         story: dict[str, list[Any]] = {
-            "gap_": [result.gap / (abs(result.primal) + 1) for result in results],
+            "gap_": [expansion.program.certificate(expansion.result).relative_gap for expansion in expansions],
             "status_": [result.status for result in results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
         }
-        self.dual_coef_ = coef[self.support_, 0] if single else coef[self.support_]
+        self.dual_coef_ = coef[:, 0] if single else coef
         self.parametric_coef_ = parametric[:, 0] if single else parametric
         self.intercept_ = float(intercept[0]) if single else intercept
         for name, values in story.items():
@@ -180,14 +191,24 @@ class KernelMachine(BaseEstimator):
         return tags
 
 
-def _default_kernel(X: Any, weight: Array) -> Gaussian:
-    """A Gaussian scaled to the distinct rows that count, so that repeating a row is the same as weighing it."""
-    used = X[weight > 0]
-    if not sparse.issparse(used):
-        return Gaussian.scaled_to(np.unique(used, axis=0))
+def rows_in_use(X: Any, used: Array, kernel: Kernel | None) -> Any:
+    """The rows of a training set that have a weight (and the columns, if they are objects too)."""
+    if len(used) == (X.shape[0] if hasattr(X, "shape") else len(X)):
+        return X
+    X = _safe_indexing(X, used)
+    return X[:, used] if kernel is not None and kernel.pairwise else X
+
+
+def _default_kernel(X: Any) -> Gaussian:
+    """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
+    if not sparse.issparse(X):
+        return Gaussian.scaled_to(np.unique(X, axis=0))
+    used = sparse.csr_array(X)
     used.sort_indices()
-    ends = used.indptr
-    rows = {used.indices[a:b].tobytes() + used.data[a:b].tobytes(): i for i, (a, b) in enumerate(zip(ends, ends[1:]))}
+    rows = {
+        used.indices[start:stop].tobytes() + used.data[start:stop].tobytes(): i
+        for i, (start, stop) in enumerate(pairwise(used.indptr))
+    }
     return Gaussian.scaled_to(used[[rows[key] for key in sorted(rows)]])
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer.losses import Hinge, Loss
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, rows_in_use
 
 Array = NDArray[Any]
 
@@ -22,7 +22,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, warm_start, verbose
         As in `SupportVectorRegressor`.
     loss : Loss, optional
         Hinge() by default; SquaredHinge(), Logistic(), or any loss with `classification`.
@@ -61,6 +61,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
+        low_rank_tol: float | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -72,6 +73,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.low_rank_tol = low_rank_tol
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -96,18 +98,18 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
                 f"y of {type(self).__name__} must hold two classes or more, got 1 class: {self.classes_[0]!r}; "
                 "give samples of another class."
             )
-        C = self._weights(sample_weight, X, len(y))
-        if np.any([not np.any(C[0][codes == k] > 0) for k in range(len(self.classes_))]):
-            raise ValueError("sample_weight must leave samples of every class, got a class with zero weight only.")
-        K, columns = self._prepare(X, C[0])
+        C = self._weights(sample_weight, len(y))
+        used = np.flatnonzero(C[0])
+        if len(np.unique(codes[used])) < len(self.classes_):
+            raise ValueError(
+                f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
+                "weight only; leave its samples out."
+            )
+        X, codes = rows_in_use(X, used, self.kernel), codes[used]
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        starts = getattr(self, "_results", None) if self.warm_start else None
-        starts = starts if starts is not None and len(starts) == len(positives) else [None] * len(positives)
-        expansions = [
-            self._expand(K, columns, np.where(codes == k, 1.0, -1.0), loss, C, start=start)
-            for k, start in zip(positives, starts, strict=True)
-        ]
-        self._store(X, expansions, single=len(self.classes_) == 2)
+        targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
+        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]))
+        self._store(X, used, expansions, single=len(self.classes_) == 2)
         return self
 
     def decision_function(self, X: Any) -> Array:

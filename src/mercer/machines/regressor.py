@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import Expansion, KernelMachine, rows_in_use
 
 Array = NDArray[Any]
 
@@ -22,20 +22,16 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         """Values of the fitted function, evaluated in blocks: memory grows with the rows, not with their square."""
         return self._function(X)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None) -> list[Any]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None) -> list[Expansion]:
         X = self._rows(X, reset=True)
-        y = _targets(y, X)
+        y = regression_targets(y, X)
         self._y_is_single = y.ndim == 1
-        targets = y.reshape(len(y), -1).T
-        C = self._weights(sample_weight, X, len(y))
-        K, columns = self._prepare(X, C[0])
-        starts = getattr(self, "_results", None) if self.warm_start else None
-        starts = starts if starts is not None and len(starts) == len(targets) else [None] * len(targets)
-        expansions = [
-            self._expand(K, columns, target, loss, C, budget_share=budget_share, start=start)
-            for target, start in zip(targets, starts, strict=True)
-        ]
-        self._store(X, expansions, single=self._y_is_single)
+        C = self._weights(sample_weight, len(y))
+        used = np.flatnonzero(C[0])
+        X, y = rows_in_use(X, used, self.kernel), y[used]
+        targets = list(y.reshape(len(y), -1).T)
+        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), budget_share)
+        self._store(X, used, expansions, single=self._y_is_single)
         return expansions
 
 
@@ -62,6 +58,9 @@ class SupportVectorRegressor(_Regressor):
         Relative gap (primal - dual) / (|primal| + 1) to reach.
     max_iter : int, optional
         Largest number of iterations; by default 200, which is never needed.
+    low_rank_tol : float, optional
+        If given, the Gram matrix is replaced by a low-rank factor with this relative trace error, and never formed:
+        O(n r²) instead of O(n³). The gap that is reported is that of the exact program.
     warm_start : bool
         Whether fit starts from the last solution, if the number of samples is the same.
     verbose : bool
@@ -108,6 +107,7 @@ class SupportVectorRegressor(_Regressor):
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
+        low_rank_tol: float | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -119,6 +119,7 @@ class SupportVectorRegressor(_Regressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.low_rank_tol = low_rank_tol
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -141,7 +142,7 @@ class NuSupportVectorRegressor(_Regressor):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, warm_start, verbose
         As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
     nu : float or str
         ν in (0, 1], or the name of a noise ("normal", "laplace", "uniform") for which the best ν is taken.
@@ -179,6 +180,7 @@ class NuSupportVectorRegressor(_Regressor):
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
+        low_rank_tol: float | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -190,6 +192,7 @@ class NuSupportVectorRegressor(_Regressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.low_rank_tol = low_rank_tol
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -210,7 +213,7 @@ class NuSupportVectorRegressor(_Regressor):
         return self
 
 
-def _targets(y: Any, X: Any) -> Array:
+def regression_targets(y: Any, X: Any) -> Array:
     """One or several columns of finite numbers, as many as there are rows."""
     if y is None:
         raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.machines.base import KernelMachine
-from mercer.machines.regressor import _targets
+from mercer.machines.regressor import regression_targets
 
 Array = NDArray[Any]
 
@@ -59,9 +59,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to rows X and one or several targets y, which share the penalty."""
         X = self._rows(X, reset=True)
-        y = _targets(y, X)
+        y = regression_targets(y, X)
         targets = y.reshape(len(y), -1)
-        K, Phi = self._prepare(X, np.ones(len(y)))
+        K, Phi = self._prepare(X)
         # An orthonormal basis Q of the complement of Φ turns the saddle-point system into (QᵀKQ + penalty) b = Qᵀy.
         Q = np.linalg.qr(Phi, mode="complete")[0][:, Phi.shape[1] :]
         values, vectors = eigh(Q.T @ K @ Q)

@@ -78,6 +78,8 @@ class KernelProgram:
     budget : float, optional
         If given, the loss is that of residuals beyond a tube, c(max(0, |r| - ε)), whose width ε >= 0 is found at the
         price budget · ε; in the dual program Σ|B_i| <= budget. With the absolute loss this is the ν-machine.
+    exact_gram : linear operator, optional
+        The matrix that a low-rank gram approximates, for the certificate alone.
 
     Notes
     -----
@@ -94,6 +96,7 @@ class KernelProgram:
     C_above: Array
     conditional: bool = False
     budget: float | None = None
+    exact_gram: Any = None
 
     @classmethod
     def build(
@@ -105,13 +108,26 @@ class KernelProgram:
         *,
         conditional: bool = False,
         budget: float | None = None,
+        exact_gram: Any = None,
     ) -> KernelProgram:
         """The program of a penalty, targets, a loss, and weights: one, one per sample, or a pair (below, above)."""
         n = len(y)
         sign = y if loss.classification else np.ones(n)
         below, above = C if isinstance(C, tuple) else (C, C)
         C_below, C_above = (np.broadcast_to(np.asarray(side, dtype=np.float64), n) for side in (below, above))
-        return cls(penalty.gram, penalty.columns, penalty.bounds, y, sign, loss, C_below, C_above, conditional, budget)
+        return cls(
+            penalty.gram,
+            penalty.columns,
+            penalty.bounds,
+            y,
+            sign,
+            loss,
+            C_below,
+            C_above,
+            conditional,
+            budget,
+            exact_gram,
+        )
 
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
@@ -153,7 +169,12 @@ class KernelProgram:
         return self.C_below * low, self.C_above * high
 
     def certificate(self, result: Any) -> Certificate:
-        """Values, gap and feasibility of `result.B`, `result.d`, recomputed from the program."""
+        """Values, gap and feasibility of `result.B`, `result.d`, recomputed from the program.
+
+        The function found with a low-rank matrix L Lᵀ is an honest candidate for the exact program: it takes the values
+        L LᵀB and has the squared norm BᵀL LᵀB, so that its primal value is exact. The dual value must be lowered by
+        1/2 Bᵀ(K - L Lᵀ)B, which costs one product with `exact_gram`; without it the bound by the trace error is taken.
+        """
         B, d = np.asarray(result.B, dtype=np.float64), np.asarray(result.d, dtype=np.float64)
         low, high = self.box()
         A = self.sign * B
@@ -166,7 +187,13 @@ class KernelProgram:
             0.0 if self.budget is None else max(0.0, float(np.abs(B).sum()) / self.budget - 1.0),
         )
         inside = self.sign * np.clip(A, low, high)
-        return Certificate(self.primal(B, d), self.dual(inside), infeasibility)
+        return Certificate(self.primal(B, d), self.dual(inside) - self._shortfall(inside), infeasibility)
+
+    def _shortfall(self, B: Array) -> float:
+        """What a low-rank matrix hides of the quadratic form."""
+        if self.exact_gram is not None:
+            return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ self._times_gram(B)))
+        return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
 
     def _times_gram(self, B: Array) -> Array:
         return np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)

@@ -57,6 +57,20 @@ class Regularizer(BaseEstimator, ABC):
         """The price of the function with these coefficients."""
 
 
+def kernel_coefficients(gram: Any, B: Array) -> Array:
+    """Coefficients of the kernel functions: B itself, or those at the landmarks of a low-rank matrix."""
+    return gram.coefficients(B) if hasattr(gram, "coefficients") else B
+
+
+def need_matrix(regularizer: Regularizer, gram: Any) -> Array:
+    """A Gram matrix in full, which penalties on coefficients need."""
+    if not isinstance(gram, np.ndarray):
+        raise ValueError(
+            f"{regularizer!r} needs the whole Gram matrix, got a low-rank factor; choose 'rkhs' or 'mixed' instead."
+        )
+    return gram
+
+
 def unpenalised(columns: Array) -> Array:
     """Bounds of columns that cost nothing."""
     return np.zeros(columns.shape[1])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mercer.regularizers.base import Penalty, Regularizer, unpenalised
+from mercer.regularizers.base import Penalty, Regularizer, kernel_coefficients, need_matrix, unpenalised
 
 Array = NDArray[Any]
 
@@ -26,7 +26,7 @@ class RKHSNorm(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The dual variables are the coefficients."""
-        return Penalty(gram, parametric, unpenalised(parametric), lambda B, d: (B, d))
+        return Penalty(gram, parametric, unpenalised(parametric), lambda B, d: (kernel_coefficients(gram, B), d))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa."""
@@ -52,7 +52,7 @@ class L1Coefficients(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Kernel functions are columns with the price 1."""
-        n = len(gram)
+        n = len(need_matrix(self, gram))
         columns = np.hstack([gram, parametric])
         bounds = np.concatenate([np.ones(n), unpenalised(parametric)])
         return Penalty(None, columns, bounds, lambda B, d: (d[:n], d[n:]))
@@ -89,7 +89,7 @@ class L2Coefficients(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""
-        half = self._solve(gram)
+        half = self._solve(need_matrix(self, gram))
         return Penalty(gram @ half, parametric, unpenalised(parametric), lambda B, d: (half @ B, d))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
@@ -140,7 +140,9 @@ class Mixed(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Parametric columns with a price."""
-        return Penalty(gram, parametric, self._weights(parametric.shape[1]), lambda B, d: (B, d))
+        return Penalty(
+            gram, parametric, self._weights(parametric.shape[1]), lambda B, d: (kernel_coefficients(gram, B), d)
+        )
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa + Σ weight_j |b_j|."""

@@ -35,6 +35,8 @@ class LowRank:
         Trace of K.
     trace_error : float
         Trace of K - L Lᵀ, which bounds every eigenvalue and every entry of the error.
+    kernel, landmark_rows, whitening
+        What `features` needs.
     """
 
     factor: Array
@@ -58,6 +60,15 @@ class LowRank:
     def __matmul__(self, V: ArrayLike) -> Array:
         """(L Lᵀ) V."""
         return np.asarray(self.factor @ (self.factor.T @ np.asarray(V)))
+
+    def coefficients(self, B: Array) -> Array:
+        """Coefficients a, zero but at the landmarks, of the function Σ a_i k(x_i, .) with the values L LᵀB at the rows.
+
+        Its squared norm is Bᵀ L Lᵀ B: of all functions with these values at the landmarks it is the smallest.
+        """
+        coefficients = np.zeros(len(self.factor))
+        np.add.at(coefficients, self.landmarks, self.whitening @ (self.factor.T @ B))
+        return coefficients
 
     def features(self, X: Any) -> Array:
         """Rows of the factor for new objects: features(X) @ factor.T approximates kernel(X, training rows)."""

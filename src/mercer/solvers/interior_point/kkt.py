@@ -111,13 +111,12 @@ class _DenseInverse:
 
     def __init__(self, K: Array):
         self._K = np.asarray(K, dtype=np.float64)
-        # LAPACK wants columns: the lower triangle of the transpose is the upper triangle of the buffer.
         self._buffer = np.empty_like(self._K, order="F")
         # K itself may be singular to rounding, and then E alone must hold it.
         self._jitter = 1e-15 * float(np.trace(self._K))
 
     def factor(self, E: Array) -> None:
-        np.copyto(self._buffer, self._K)
+        np.copyto(self._buffer.T, self._K)  # symmetric: row by row is as good as column by column
         self._buffer[np.diag_indices(len(E))] += E + self._jitter
         try:
             self._factor = cho_factor(self._buffer, lower=True, overwrite_a=True, check_finite=False)

@@ -1,0 +1,12 @@
+"""Plots: Display objects on matplotlib, in scikit-learn's manner.
+
+A display is made by a class method (`from_estimator`, `from_loss`), which also draws it; `plot(ax)` draws it again
+elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported when something is drawn.
+"""
+
+from mercer.plots.band import BandDisplay
+from mercer.plots.fit import FitDisplay
+from mercer.plots.gap import GapDisplay
+from mercer.plots.loss import LossDisplay
+
+__all__ = ["FitDisplay", "BandDisplay", "GapDisplay", "LossDisplay"]

@@ -1,0 +1,95 @@
+"""The data of a plot as arrays, and the grids around them on which estimators are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+Array = NDArray[Any]
+
+# Share of its range by which a grid goes beyond the data on either side.
+_MARGIN = 0.04
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows and targets as arrays, with their names, and the kind of table that the rows came in."""
+
+    X: Array
+    y: Array
+    names: tuple[str, ...]
+    table: Any
+
+    @classmethod
+    def read(cls, owner: str, X: Any, y: Any, columns: Sequence[int], *, labels: bool = False) -> Sample:
+        """Check rows that must have one of these numbers of columns, and their targets."""
+        rows = check_array(X, dtype=np.float64)
+        if rows.shape[1] not in columns:
+            words = " or ".join({1: "one column", 2: "two columns"}[n] for n in columns)
+            raise ValueError(
+                f"X of {owner} must have {words}, got {rows.shape[1]}; fit and draw fewer columns, for instance "
+                "principal components."
+            )
+        targets = np.asarray(y) if labels else check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            targets = targets[:, 0]
+        if targets.ndim != 1:
+            raise ValueError(
+                f"y of {owner} must have one column, got shape {targets.shape}; fit and draw one target at a time."
+            )
+        check_consistent_length(rows, targets)
+        table = X if hasattr(X, "columns") else None
+        plain = ["x"] if rows.shape[1] == 1 else [f"x{j + 1}" for j in range(rows.shape[1])]
+        names = plain if table is None else [str(name) for name in table.columns]
+        return cls(rows, targets, (*names, str(getattr(y, "name", None) or "y")), table)
+
+    def axis(self, column: int, n: int) -> Array:
+        """n positions that span a column and a little more."""
+        low, high = self.X[:, column].min(), self.X[:, column].max()
+        margin = _MARGIN * (high - low) if high > low else 0.5
+        return np.linspace(low - margin, high + margin, n)
+
+    def in_kind(self, rows: Array) -> Any:
+        """New rows in the same kind of table, so that an estimator finds the column names it knows."""
+        if self.table is None:
+            return rows
+        return type(self.table)(dict(zip(self.table.columns, rows.T, strict=True)))
+
+
+def require(owner: str, estimator: Any, methods: Sequence[str], remedy: str) -> None:
+    """Refuse what cannot be drawn, then what is not fitted."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in methods):
+        wanted = " and ".join(methods)
+        raise TypeError(f"estimator of {owner} must be an estimator with {wanted}, got {estimator!r}; {remedy}.")
+    check_is_fitted(estimator)
+
+
+def support_of(estimator: Any, X: Array) -> Array | None:
+    """Which rows of X are support vectors; None if X holds other rows than those the estimator was fitted to."""
+    support = getattr(estimator, "support_", None)
+    rows = getattr(estimator, "support_vectors_", getattr(estimator, "_support_rows", None))
+    if support is None or rows is None or (len(support) and np.max(support) >= len(X)):
+        return None
+    rows = np.asarray(rows, dtype=np.float64).reshape(len(support), -1)
+    same = rows.shape[1:] == X.shape[1:] and np.allclose(rows, X[support], rtol=1e-6, atol=0.0)
+    return np.asarray(support) if same or not len(support) else None
+
+
+def codes_of(owner: str, estimator: Any, y: Array) -> Array | None:
+    """The class number of each target of a classifier; None for regression."""
+    if not is_classifier(estimator):
+        return None
+    numbers = {label: code for code, label in enumerate(estimator.classes_.tolist())}
+    unknown = sorted({str(label) for label in y.tolist() if label not in numbers})
+    if unknown:
+        raise ValueError(
+            f"y of {owner} must hold classes that the estimator knows, {estimator.classes_.tolist()}, got {unknown}; "
+            "draw the rows it was fitted to."
+        )
+    return np.array([numbers[label] for label in y.tolist()])

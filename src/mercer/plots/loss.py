@@ -1,0 +1,172 @@
+"""Losses, and beside them the densities of the noise they are made for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.losses import Loss
+from mercer.plots.style import DASHES, color, legend_above_data, new_or_given, new_or_given_pair
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[Any]
+
+
+@dataclass(eq=False, kw_only=True)
+class LossDisplay:
+    """Losses as functions of the residual, and beside them the noise densities exp(-c), normalised.
+
+    The zone where a loss is zero is shaded. Losses without a noise density are drawn alone; the title says so.
+
+    Parameters
+    ----------
+    losses : list of Loss
+        The losses.
+    residuals : array
+        Where they are drawn, in increasing order.
+    names : list of str
+        What the legend calls them.
+
+    Attributes
+    ----------
+    figure_
+        The matplotlib figure last drawn on.
+    ax_ : Axes or array of two
+        The axes of the losses and of the densities; only the first if no loss has a density.
+
+    Examples
+    --------
+    >>> from mercer.losses import EpsilonInsensitive, Huber
+    >>> from mercer.plots import LossDisplay
+    >>> display = LossDisplay.from_loss([EpsilonInsensitive(0.5), Huber(1.0)])
+    >>> display.names
+    ['EpsilonInsensitive(epsilon=0.5)', 'Huber(sigma=1.0)']
+    >>> [ax.get_title() for ax in display.ax_]
+    ['loss', 'noise density']
+    """
+
+    losses: list[Loss]
+    residuals: Array
+    names: list[str]
+
+    @classmethod
+    def from_loss(
+        cls,
+        loss: Loss | Sequence[Loss],
+        *,
+        ax: Any = None,
+        limits: tuple[float, float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> LossDisplay:
+        """Draw a loss, or several in one picture.
+
+        Parameters
+        ----------
+        loss : Loss or list of Loss
+            What to draw.
+        ax : Axes or pair of Axes, optional
+            Where to draw; one Axes is halved. By default a new figure.
+        limits : tuple of float, optional
+            The smallest and the largest residual; by default 3 beyond the widest tube.
+        names : list of str, optional
+            What the legend calls the losses; by default class and parameters.
+
+        Returns
+        -------
+        LossDisplay
+            The display, drawn.
+        """
+        losses = [loss] if isinstance(loss, Loss) else list(loss)
+        for one in losses:
+            _check(cls.__name__, one)
+        if not losses:
+            raise ValueError(f"loss of {cls.__name__} must be a loss or several, got an empty list; give one.")
+        names = [_short(one) for one in losses] if names is None else [str(name) for name in names]
+        if len(names) != len(losses):
+            raise ValueError(
+                f"names of {cls.__name__} must be as many as the losses, {len(losses)}, got {len(names)}; name each."
+            )
+        return cls(losses=losses, residuals=_residuals(cls.__name__, losses, limits), names=list(names)).plot(ax)
+
+    def plot(self, ax: Any = None) -> LossDisplay:
+        """Draw, on new axes if none are given.
+
+        Parameters
+        ----------
+        ax : Axes or pair of Axes, optional
+            Where to draw; one Axes is halved.
+
+        Returns
+        -------
+        LossDisplay
+            The display itself.
+        """
+        without = [name for loss, name in zip(self.losses, self.names, strict=True) if not loss.has_noise_density]
+        left: Axes
+        if len(without) == len(self.losses):
+            left, right = new_or_given(ax[0] if isinstance(ax, Sequence | np.ndarray) else ax), None
+            self.ax_: Any = left
+        else:
+            left, right = new_or_given_pair(ax)
+            self.ax_ = np.array([left, right], dtype=object)
+        self.figure_ = left.figure
+        self._draw(left, [loss.value(self.residuals) for loss in self.losses])
+        left.set_title("loss" if right is not None else "loss (no noise density)", fontsize=10)
+        legend_above_data(left)
+        if right is not None:
+            densities = [loss.noise_density(self.residuals) if loss.has_noise_density else None for loss in self.losses]
+            self._draw(right, densities)
+            right.set_ylim(bottom=0.0, auto=True)
+            right.set_title("noise density" + (f" (none for {', '.join(without)})" if without else ""), fontsize=10)
+        return self
+
+    def _draw(self, ax: Axes, curves: list[Array | None]) -> None:
+        for i, (loss, name, curve) in enumerate(zip(self.losses, self.names, curves, strict=True)):
+            if curve is None:
+                continue
+            flat = self.residuals[loss.value(self.residuals) == 0.0]
+            if len(flat) and flat[-1] > flat[0]:
+                ax.axvspan(flat[0], flat[-1], color=color(i), alpha=0.12, lw=0, zorder=0)
+            ax.plot(self.residuals, curve, color=color(i), lw=1.8, ls=DASHES[i % len(DASHES)], label=name, zorder=2)
+        margins = [loss.classification for loss in self.losses]
+        ax.set_xlabel("margin residual 1 - y f" if all(margins) else "residual y - f")
+        if any(margins) and not all(margins):
+            ax.set_xlabel("residual y - f, or 1 - y f in classification")
+        ax.margins(x=0)
+
+
+def _check(owner: str, loss: Any) -> None:
+    if not isinstance(loss, Loss):
+        raise TypeError(f"loss of {owner} must be a Loss or a list of them, got {loss!r}; take one of mercer.losses.")
+    if any(np.ndim(width) for width in loss.insensitivity):
+        raise ValueError(
+            f"loss of {owner} must be one function, got {loss!r} with a width for each sample; draw a few of them."
+        )
+
+
+def _residuals(owner: str, losses: list[Loss], limits: tuple[float, float] | None) -> Array:
+    """A fine grid that holds the edges of the tubes and the kink at zero."""
+    edges = np.array([(-loss.insensitivity[0], loss.insensitivity[1]) for loss in losses], dtype=np.float64)
+    low, high = (edges.min() - 3.0, edges.max() + 3.0) if limits is None else limits
+    if not low < high:
+        raise ValueError(f"limits of {owner} must be (low, high) with low < high, got {limits!r}; exchange them.")
+    special = np.append(edges, 0.0)
+    return np.union1d(np.linspace(low, high, 601), special[(special > low) & (special < high)])
+
+
+def _short(loss: Loss) -> str:
+    """Class and parameters, without those keywords that are as they always are."""
+    values = loss.get_params(deep=False)
+    shown = [
+        f"{name}={values[name]!r}"
+        for name, parameter in inspect.signature(type(loss)).parameters.items()
+        if parameter.kind is not parameter.KEYWORD_ONLY or values[name] != parameter.default
+    ]
+    return f"{type(loss).__name__}({', '.join(shown)})"
