@@ -12,7 +12,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python examples/smoothing.py
+	for file in examples/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 test: $(READY)
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -34,11 +34,14 @@ class NamedProblem:
     ----------
     optimum : float, optional
         The value of the program, where it is known in closed form.
+    tol : float
+        Relative gap that can be reached.
     """
 
     name: str
     program: KernelProgram
     optimum: float | None = None
+    tol: float = 1e-8
 
 
 def rows(n: int, n_columns: int = 2, seed: int = 0):
@@ -90,7 +93,8 @@ def make(
 
 def low_rank(loss: Loss, C: float) -> KernelProgram:
     X = rows(60, n_columns=1)
-    factor = incomplete_cholesky(Gaussian(0.8), X, tol=1e-6)
+    # The certificate subtracts 1/2 trace_error BᵀB from the dual value: 1e-13 of the trace is far below 1e-8 of it.
+    factor = incomplete_cholesky(Gaussian(0.8), X, tol=1e-13)
     y = labels(X) if loss.classification else smooth_targets(X)
     return KernelProgram.build(RKHSNorm().penalty(factor, constants(60)), y, loss, C)
 
@@ -203,6 +207,29 @@ def _named():
     yield NamedProblem("budget, l1", make(Laplace(), 2.0, budget=24.0, regularizer=L1Coefficients()))
     yield NamedProblem("budget, order 2", make(Laplace(), 2.0, budget=24.0, kernel=ThinPlate()))
     yield NamedProblem("budget, mixed", make(Laplace(), budget=12.0, columns=_TREND, regularizer=_MIXED))
+    # C so small that only the constant remains: B is far from all its bounds, and so is every column's product with it.
+    for loss in (
+        Squared(),
+        Squared(epsilon=0.1),
+        Expectile(0.9),
+        PolynomialLoss(1.1),
+        Hinge(),
+        EpsilonInsensitive(0.1),
+    ):
+        yield NamedProblem(f"l1, C = 1e-3, {loss!r}", make(loss, 1e-3, regularizer=L1Coefficients()))
+    yield NamedProblem(
+        "mixed, C = .05, PolynomialLoss(1.1)",
+        make(PolynomialLoss(1.1), 0.05, kernel=Gaussian(1.0), regularizer=Mixed(1.0)),
+    )
+    # A kernel so wide that few eigenvalues of K are above rounding. Rounding moves KB and K²B, with 40 entries of B up
+    # to C = 1e4, by 1e-9, and the values of the program by as much times Σ|B|: 1e-6 of them.
+    for loss in (Laplace(), Hinge(), EpsilonInsensitive(0.1), Huber(0.2), Logistic()):
+        for regularizer in (RKHSNorm(), L2Coefficients(), L1Coefficients(), Mixed(1.0)):
+            yield NamedProblem(
+                f"nearly singular, {regularizer!r}, {loss!r}",
+                make(loss, 1e4, kernel=Gaussian(15.0), regularizer=regularizer),
+                tol=1e-6,
+            )
     # With K = 1 and no columns each sample is on its own: 1/2 h² + C c(y - h).
     alone = np.array([-3.0, 0.5, 0.05, 2.0])
     single = {"X": np.eye(4), "y": alone, "kernel": Precomputed(), "columns": np.empty((4, 0))}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mercer.datasets import make_sinc
+from mercer.datasets import make_semiparametric, make_sinc
 
 
 def test_sinc():
@@ -14,8 +14,23 @@ def test_sinc():
     np.testing.assert_array_equal(make_sinc(5, random_state=1)[1], make_sinc(5, random_state=1)[1])
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="n_samples of make_sinc must be a whole number >= 1, got 0"):
-        make_sinc(0)
-    with pytest.raises(ValueError, match="noise of make_sinc must be >= 0, got -1"):
-        make_sinc(5, noise=-1)
+def test_semiparametric():
+    X, y = make_semiparametric(2000, noise=0.0, random_state=0)
+    u = 2 * np.pi * (X[:, 0] - 5)
+    np.testing.assert_allclose(y, np.sin(X[:, 0]) + np.sin(u) / u)
+    assert X.shape == (2000, 1)
+    assert X.min() >= 0
+    assert 9 < X.max() <= 10
+    same, noisy = make_semiparametric(2000, noise=0.2, random_state=0)
+    np.testing.assert_array_equal(same, X)
+    assert abs(np.std(noisy - y) - 0.2) < 0.01
+    assert np.abs(noisy - y).max() <= 0.2 * np.sqrt(3)
+    assert make_semiparametric()[0].shape == (50, 1)
+
+
+@pytest.mark.parametrize("make", [make_sinc, make_semiparametric])
+def test_bad_input(make):
+    with pytest.raises(ValueError, match=f"n_samples of {make.__name__} must be a whole number >= 1, got 0"):
+        make(0)
+    with pytest.raises(ValueError, match=f"noise of {make.__name__} must be >= 0, got -1"):
+        make(5, noise=-1)

@@ -281,3 +281,12 @@ def test_bad_p(loss, p):
 def test_parameters_are_checked_when_used_not_when_set():
     loss = Huber(sigma=-1.0)
     assert loss.set_params(sigma=2.0).value(2.0) == 1.0
+
+
+def test_restriction_to_some_samples():
+    from mercer.losses import EpsilonInsensitive, Huber
+
+    assert Huber().restricted_to(np.array([0, 2])).epsilon == 0.0
+    below, above = EpsilonInsensitive(([0.1, 0.2, 0.3], 0.5)).restricted_to(np.array([0, 2])).insensitivity
+    np.testing.assert_array_equal(below, [0.1, 0.3])
+    assert above == 0.5

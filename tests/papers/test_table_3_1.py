@@ -2,6 +2,11 @@
 
 100 data sets of 50 samples, Gaussian kernel of width 1/4, ε-insensitive loss with ε = 0.05, C by 10-fold
 cross-validation of the absolute error for each model and data set, errors against the truth on [0, 10].
+
+Found, published in brackets: L1 error nonparametric 0.117 (0.126), semiparametric 0.088 (0.089), wrong basis 0.115
+(0.127); L2 error 0.162 (0.176), 0.119 (0.120), 0.160 (0.186). The semiparametric model is the best of the three in 87
+data sets (82), and beats the nonparametric one in 92 in L1 and in 85 in L2. The noise is uniform on [-0.2, 0.2]; the
+standard deviation of 0.2 that the text states gives L1 errors of about 0.16, 0.12, 0.16 at the best common C.
 """
 
 import numpy as np
@@ -57,7 +62,12 @@ def test_semiparametric_beats_nonparametric_on_ten_sets():
 def test_table_3_1():
     found = errors(100, list(MODELS), [0.2, 0.5, 1.0, 2.0, 5.0], 10)
     show(found, list(MODELS))
-    best = np.bincount(found[:, :, 0].argmin(axis=1), minlength=3)
+    best = np.bincount(found[:, :, 0].argmin(axis=1), minlength=3).tolist()
     wins = np.sum(found[:, 1] < found[:, 0], axis=0)
     print(f"best in L1: {dict(zip(MODELS, best, strict=True))}; beats nonparametric in {wins} (L1, L2)")
     assert np.all(wins >= 75)
+    assert best[1] >= 75
+    mean = found.mean(axis=0)
+    np.testing.assert_allclose(mean[1], [0.0887, 0.1197], rtol=0.1)
+    np.testing.assert_allclose(mean[[0, 2], 0], [0.1263, 0.1267], rtol=0.15)
+    np.testing.assert_allclose(mean[[0, 2], 1], [0.1760, 0.1864], rtol=0.2)

@@ -47,7 +47,7 @@ def make_mackey_glass(
     -----
     The classical Runge-Kutta method of fourth order; values between two steps, which the delayed term needs, come from
     the cubic that agrees with x and dx/dt at both ends, so that the order is kept. Steps that divide tau are best,
-    since derivatives of x jump at multiples of tau. With the default step the error at t = 100 is about 1e-8; like any
+    since derivatives of x jump at multiples of tau. With the default step the error at t = 100 is about 1e-9; like any
     error it then grows as the system is chaotic, by a factor of e in some 150 units of time.
 
     The equation is that of [Mackey1977]_, with the constants of [Smola1998]_, eq. (6.7).

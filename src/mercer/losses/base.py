@@ -79,6 +79,10 @@ class Loss(BaseEstimator, ABC):
     def conjugate_curvature(self, s: ArrayLike, above: Any) -> Array:
         """Second derivative at s > 0 of s -> c*(s) if above, else of s -> c*(-s)."""
 
+    def restricted_to(self, samples: Array) -> Loss:
+        """The loss of some of the samples, by their positions; itself if it is the same for all of them."""
+        return self
+
     def noise_density(self, r: ArrayLike) -> Array:
         """Density of the noise for which c is the negative log-likelihood: exp(-c(r)), normalised.
 

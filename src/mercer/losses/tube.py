@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from mercer.losses.base import Array, Loss, floats, rounded
 
@@ -103,6 +104,14 @@ class TubeLoss(Loss):
         """Where the conjugate is finite: from -w φ'(∞) of the lower side to w φ'(∞) of the upper."""
         below, above = (weight * self._steepest() if weight else 0.0 for weight in self._weights())
         return 0.0 - below, above
+
+    def restricted_to(self, samples: Array) -> Loss:
+        """The loss of some of the samples, by their positions; itself if it is the same for all of them."""
+        below, above = self.insensitivity
+        if not np.ndim(below) and not np.ndim(above):
+            return self
+        parts = tuple(part[samples] if np.ndim(part) else part for part in (below, above))
+        return clone(self).set_params(epsilon=parts)
 
     def value(self, r: ArrayLike) -> Array:
         """Costs c(r) = w φ(ξ), element by element."""

@@ -155,7 +155,7 @@ class KernelMachine(BaseEstimator):
         support = np.flatnonzero(np.any(coef != 0, axis=1))
         coef = coef[support]
         self.support_ = used[support]
-        self._support_rows = _safe_indexing(X, support)
+        self.support_vectors_ = _safe_indexing(X, support)
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         story: dict[str, list[Any]] = {
@@ -181,7 +181,7 @@ class KernelMachine(BaseEstimator):
             return parametric
         if self.kernel_.pairwise:
             return np.asarray(np.asarray(X)[:, self.support_] @ self.dual_coef_) + parametric
-        return np.asarray(Gram(self.kernel_, X, self._support_rows) @ self.dual_coef_) + parametric
+        return np.asarray(Gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_) + parametric
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,7 +31,8 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array
         The labels.
-    dual_coef_, support_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_, kernel_, solver_
+    dual_coef_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_, kernel_,
+    loss_, solver_
         As in `SupportVectorRegressor`; for more than two classes one machine for each class against the rest, and one
         column or list entry for each.
 
@@ -85,6 +86,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
                 f"loss of {type(self).__name__} must be a loss for classification, got {self.loss!r}; "
                 "take Hinge(), SquaredHinge() or Logistic()."
             )
+        self.loss_ = loss
         X = self._rows(X, reset=True)
         if y is None:
             raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")

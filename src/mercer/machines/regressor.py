@@ -28,6 +28,8 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         self._y_is_single = y.ndim == 1
         C = self._weights(sample_weight, len(y))
         used = np.flatnonzero(C[0])
+        if len(used) < len(y):
+            loss = loss.restricted_to(used)
         X, y = rows_in_use(X, used, self.kernel), y[used]
         targets = list(y.reshape(len(y), -1).T)
         expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), budget_share)
@@ -68,8 +70,8 @@ class SupportVectorRegressor(_Regressor):
 
     Attributes
     ----------
-    dual_coef_, support_ : array
-        Coefficients of the kernel functions that enter the fit, and their training rows.
+    dual_coef_, support_, support_vectors_ : array
+        Coefficients of the kernel functions that enter the fit, and positions and values of their training rows.
     parametric_coef_ : array
         Coefficients of the parametric columns.
     intercept_ : float
@@ -77,7 +79,7 @@ class SupportVectorRegressor(_Regressor):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each. Lists for several
         targets.
-    kernel_, solver_
+    kernel_, loss_, solver_
         What was used.
 
     Notes
@@ -131,6 +133,7 @@ class SupportVectorRegressor(_Regressor):
                 f"loss of {type(self).__name__} must be a loss for regression, got {self.loss!r}; "
                 "take one of mercer.losses."
             )
+        self.loss_ = loss
         self._fit(X, y, sample_weight, loss, None)
         return self
 
@@ -207,7 +210,8 @@ class NuSupportVectorRegressor(_Regressor):
                 "share of samples outside the tube."
             )
         self.nu_ = float(nu)
-        expansions = self._fit(X, y, sample_weight, Laplace(), self.nu_)
+        self.loss_ = Laplace()
+        expansions = self._fit(X, y, sample_weight, self.loss_, self.nu_)
         widths = [expansion.program.tube(expansion.result.B, expansion.result.d) for expansion in expansions]
         self.epsilon_ = widths[0] if self._y_is_single else widths
         return self

@@ -83,7 +83,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         d = np.linalg.lstsq(Phi, residual, rcond=None)[0]
         single = y.ndim == 1
         self.support_ = np.arange(len(y))
-        self._support_rows = X
+        self.support_vectors_ = X
         self.dual_coef_ = B[:, 0] if single else B
         self.parametric_coef_ = d[:, 0] if single else d
         constant = self._part.constant

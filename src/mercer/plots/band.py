@@ -78,7 +78,9 @@ class BandDisplay:
         BandDisplay
             The display, drawn.
         """
-        require(cls.__name__, estimator, ["predict_interval", "coverage"], "give a QuantileBand, or draw with FitDisplay")
+        require(
+            cls.__name__, estimator, ["predict_interval", "coverage"], "give a QuantileBand, or draw with FitDisplay"
+        )
         sample = Sample.read(cls.__name__, X, y, (1,))
         grid = sample.axis(0, grid_resolution)
         lower, upper = np.asarray(estimator.predict_interval(sample.in_kind(grid[:, None]))).T

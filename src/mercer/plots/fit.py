@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from mercer.losses import EpsilonInsensitive
-from mercer.machines import SupportVectorRegressor
+from mercer.losses import EpsilonInsensitive, Hinge, Loss
+from mercer.machines import SupportVectorClassifier, SupportVectorRegressor
 from mercer.plots.grids import Array, Sample, codes_of, require, support_of
 from mercer.plots.planes import draw_regions, draw_surface
 from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
@@ -24,7 +24,8 @@ class FitDisplay:
 
     One column: the curve, the tube if there is one, points, support vectors ringed. Two columns: filled contours of the
     fit with the points in the same colours, or for a classifier the regions of the classes, with the lines f = ±1 for
-    two classes. Where all points are support vectors none is ringed.
+    two classes. Points that enter the solution only as much as the tolerance of the solver allows are not ringed; where
+    all points are support vectors, none is.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class FitDisplay:
             grid=grid,
             values=values.reshape(*shape, values.shape[1]) if several else values.reshape(shape),
             tube=_tube(estimator, len(sample.X)) if codes is None else None,
-            support=support_of(estimator, sample.X),
+            support=support_of(estimator, sample.X, sparse=_is_sparse(estimator)),
             classes=None if codes is None else [str(label) for label in estimator.classes_.tolist()],
             names=sample.names,
         )
@@ -202,10 +203,29 @@ class FitDisplay:
 def _tube(estimator: Any, n: int) -> tuple[Any, Any] | None:
     """Widths of the tube (below, above); None if there is none, or if it belongs to other samples."""
     epsilon = getattr(estimator, "epsilon_", None)
-    loss = getattr(estimator, "loss_", getattr(estimator, "loss", None))
-    if loss is None and isinstance(estimator, SupportVectorRegressor):
-        loss = EpsilonInsensitive(0.1)
-    widths = getattr(loss, "insensitivity", (0.0, 0.0)) if epsilon is None else (epsilon, epsilon)
+    widths: tuple[Any, Any] = getattr(_loss(estimator), "insensitivity", (0.0, 0.0))
+    if epsilon is not None:
+        widths = (epsilon, epsilon)
     if not any(np.any(width) for width in widths) or any(np.ndim(width) and len(width) != n for width in widths):
         return None
     return widths
+
+
+def _is_sparse(estimator: Any) -> bool:
+    """Whether there are errors that cost nothing, so that their points should not enter the solution."""
+    if hasattr(estimator, "epsilon_"):
+        return True
+    loss = _loss(estimator)
+    if not isinstance(loss, Loss):
+        return False
+    return any(np.any(width) for width in loss.insensitivity) or bool(loss.classification and loss.value(-1.0) == 0)
+
+
+def _loss(estimator: Any) -> Any:
+    """The loss of an estimator, if it has one; None stands for the default of the machines."""
+    loss = getattr(estimator, "loss_", getattr(estimator, "loss", None))
+    if loss is None and isinstance(estimator, SupportVectorRegressor):
+        return EpsilonInsensitive(0.1)
+    if loss is None and isinstance(estimator, SupportVectorClassifier):
+        return Hinge()
+    return loss

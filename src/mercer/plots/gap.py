@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.plots.grids import require
-from mercer.plots.style import DASHES, INK, color, new_or_given
+from mercer.plots.style import DASHES, INK, color, legend_above_data, new_or_given
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,15 +97,15 @@ class GapDisplay:
         GapDisplay
             The display itself.
         """
-        from matplotlib.ticker import MaxNLocator
-
         ax = self.ax_ = new_or_given(ax)
         self.figure_ = ax.figure
+        from matplotlib.ticker import MaxNLocator
+
         several = len(self.histories) > 1
         for i, (gaps, name) in enumerate(zip(self.relative_gaps, self.names, strict=True)):
             style = {"ls": DASHES[i % len(DASHES)], "zorder": 3}
             _draw(ax, gaps, name if several else "relative gap", color=color(i), lw=2, marker="o", ms=4, **style)
-        if not several:
+        if not several and len(self.histories[0]) > 1:
             (history,) = self.histories
             primal, dual, scale = _values(history, "primal"), _values(history, "dual"), _scale(history)
             _draw(ax, (primal - dual[-1]) / scale, "primal above last dual", color=color(1), ls=DASHES[1])
@@ -113,11 +113,12 @@ class GapDisplay:
         if self.tol is not None:
             ax.axhline(self.tol, color=INK, lw=1, label=f"tolerance {self.tol:.0e}", zorder=1)
         ax.set_yscale("log")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        longest = max(len(history) for history in self.histories)
+        ax.set_xlim(-0.4, longest - 0.6)
         ax.set_xlabel("iteration")
         ax.set_ylabel("relative gap" if several else "in units of |primal| + 1")
-        # Gaps fall: the upper right is free.
-        ax.legend(frameon=False, fontsize=9, loc="upper right")
+        legend_above_data(ax)
         return self
 
 
@@ -145,6 +146,4 @@ def _scale(history: list[Iterate]) -> NDArray[np.float64]:
 
 
 def _draw(ax: Axes, values: NDArray[np.float64], label: str, **style: Any) -> None:
-    # One iteration makes no line: the marker is all there is to see.
-    style = {"lw": 1.4, "zorder": 2, **({"marker": "o", "ms": 4} if len(values) == 1 else {}), **style}
-    ax.plot(np.maximum(values, _FLOOR), label=label, **style)
+    ax.plot(np.maximum(values, _FLOOR), label=label, **{"lw": 1.4, "zorder": 2, **style})

@@ -50,7 +50,7 @@ class Sample:
         return cls(rows, targets, (*names, str(getattr(y, "name", None) or "y")), table)
 
     def axis(self, column: int, n: int) -> Array:
-        """n positions that span a column and a little more."""
+        """Positions, n of them, that span a column and a little more."""
         low, high = self.X[:, column].min(), self.X[:, column].max()
         margin = _MARGIN * (high - low) if high > low else 0.5
         return np.linspace(low - margin, high + margin, n)
@@ -70,15 +70,25 @@ def require(owner: str, estimator: Any, methods: Sequence[str], remedy: str) -> 
     check_is_fitted(estimator)
 
 
-def support_of(estimator: Any, X: Array) -> Array | None:
-    """Which rows of X are support vectors; None if X holds other rows than those the estimator was fitted to."""
+def support_of(estimator: Any, X: Array, *, sparse: bool) -> Array | None:
+    """Which rows of X are support vectors; None if X holds other rows than those the estimator was fitted to.
+
+    A sparse solution that was found to a relative gap tol has coefficients that should be zero and are not: those below
+    tol times the largest count as zero.
+    """
     support = getattr(estimator, "support_", None)
     rows = getattr(estimator, "support_vectors_", getattr(estimator, "_support_rows", None))
     if support is None or rows is None or (len(support) and np.max(support) >= len(X)):
         return None
     rows = np.asarray(rows, dtype=np.float64).reshape(len(support), -1)
     same = rows.shape[1:] == X.shape[1:] and np.allclose(rows, X[support], rtol=1e-6, atol=0.0)
-    return np.asarray(support) if same or not len(support) else None
+    if not same and len(support):
+        return None
+    coef = np.abs(np.asarray(estimator.dual_coef_))
+    if sparse and len(support) and len(coef) == len(support):
+        largest = coef.reshape(len(coef), -1).max(axis=1)
+        return np.asarray(support)[largest > getattr(estimator, "tol", 0.0) * largest.max()]
+    return np.asarray(support)
 
 
 def codes_of(owner: str, estimator: Any, y: Array) -> Array | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.losses import Loss
-from mercer.plots.style import DASHES, color, legend_above_data, new_or_given, new_or_given_pair
+from mercer.plots.style import DASHES, POINTS, color, legend_above_data, new_or_given, new_or_given_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class LossDisplay:
     >>> display = LossDisplay.from_loss([EpsilonInsensitive(0.5), Huber(1.0)])
     >>> display.names
     ['EpsilonInsensitive(epsilon=0.5)', 'Huber(sigma=1.0)']
-    >>> [ax.get_title() for ax in display.ax_]
+    >>> [ax.get_ylabel() for ax in display.ax_]
     ['loss', 'noise density']
     """
 
@@ -83,7 +83,7 @@ class LossDisplay:
         LossDisplay
             The display, drawn.
         """
-        losses = [loss] if isinstance(loss, Loss) else list(loss)
+        losses: list[Any] = list(loss) if isinstance(loss, list | tuple) else [loss]
         for one in losses:
             _check(cls.__name__, one)
         if not losses:
@@ -117,29 +117,49 @@ class LossDisplay:
             left, right = new_or_given_pair(ax)
             self.ax_ = np.array([left, right], dtype=object)
         self.figure_ = left.figure
-        self._draw(left, [loss.value(self.residuals) for loss in self.losses])
-        left.set_title("loss" if right is not None else "loss (no noise density)", fontsize=10)
-        legend_above_data(left)
+        self._draw(left, "loss", [loss.value(self.residuals) for loss in self.losses])
         if right is not None:
             densities = [loss.noise_density(self.residuals) if loss.has_noise_density else None for loss in self.losses]
-            self._draw(right, densities)
-            right.set_ylim(bottom=0.0, auto=True)
-            right.set_title("noise density" + (f" (none for {', '.join(without)})" if without else ""), fontsize=10)
+            self._draw(right, "noise density", densities)
+        if without:
+            (right or left).set_title(_without_density(without, len(self.losses)), fontsize=10)
+        self._draw_legends(left, right)
         return self
 
-    def _draw(self, ax: Axes, curves: list[Array | None]) -> None:
-        for i, (loss, name, curve) in enumerate(zip(self.losses, self.names, curves, strict=True)):
+    def flat_zones(self) -> list[tuple[float, float] | None]:
+        """Where each loss is zero, as far as it is drawn; None for those that are zero at a point only."""
+        zeros = [self.residuals[loss.value(self.residuals) == 0.0] for loss in self.losses]
+        return [(float(z[0]), float(z[-1])) if len(z) and z[-1] > z[0] else None for z in zeros]
+
+    def _draw(self, ax: Axes, quantity: str, curves: list[Array | None]) -> None:
+        for i, (curve, zone) in enumerate(zip(curves, self.flat_zones(), strict=True)):
             if curve is None:
                 continue
-            flat = self.residuals[loss.value(self.residuals) == 0.0]
-            if len(flat) and flat[-1] > flat[0]:
-                ax.axvspan(flat[0], flat[-1], color=color(i), alpha=0.12, lw=0, zorder=0)
-            ax.plot(self.residuals, curve, color=color(i), lw=1.8, ls=DASHES[i % len(DASHES)], label=name, zorder=2)
+            if zone is not None:
+                ax.axvspan(*zone, color=color(i), alpha=0.12, lw=0, zorder=0)
+            style = {"color": color(i), "ls": DASHES[i % len(DASHES)], "lw": 1.8}
+            ax.plot(self.residuals, curve, label=self.names[i], zorder=2, **style)
         margins = [loss.classification for loss in self.losses]
-        ax.set_xlabel("margin residual 1 - y f" if all(margins) else "residual y - f")
-        if any(margins) and not all(margins):
-            ax.set_xlabel("residual y - f, or 1 - y f in classification")
+        if all(margins):
+            ax.set_xlabel("margin residual 1 - y f")
+        else:
+            ax.set_xlabel("residual y - f, or 1 - y f in classification" if any(margins) else "residual y - f")
+        ax.set_ylabel(quantity)
         ax.margins(x=0)
+
+    def _draw_legends(self, left: Axes, right: Axes | None) -> None:
+        """The names on the left; what the shade means on the right, if there is shade, for there is room."""
+        shaded = [i for i, zone in enumerate(self.flat_zones()) if zone is not None]
+        on_right = right is not None and any(self.losses[i].has_noise_density for i in shaded)
+        keys: list[Any] = []
+        if shaded:
+            shade = color(shaded[0]) if len(shaded) == 1 else POINTS
+            holder = right if right is not None and on_right else left
+            keys.append(holder.fill_between([], [], color=shade, alpha=0.25, lw=0, label="loss is zero"))
+        if right is not None:
+            legend_above_data(right, only=keys if on_right else [])
+            right.set_ylim(bottom=0.0, auto=True)
+        legend_above_data(left)
 
 
 def _check(owner: str, loss: Any) -> None:
@@ -159,6 +179,11 @@ def _residuals(owner: str, losses: list[Loss], limits: tuple[float, float] | Non
         raise ValueError(f"limits of {owner} must be (low, high) with low < high, got {limits!r}; exchange them.")
     special = np.append(edges, 0.0)
     return np.union1d(np.linspace(low, high, 601), special[(special > low) & (special < high)])
+
+
+def _without_density(names: list[str], n: int) -> str:
+    """What the title says of losses that no noise goes with."""
+    return f"no noise density for {', '.join(names)}" if len(names) < n or n == 1 else "no noise densities"
 
 
 def _short(loss: Loss) -> str:

@@ -12,6 +12,8 @@ from mercer.plots.style import INK, MARKERS, color, pyplot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_DASHED: Any = (0, (4, 3))
+
 
 def draw_surface(
     ax: Axes, grid: tuple[Array, ...], values: Array, X: Array, y: Array, rings: Array, *, points: bool, target: str
@@ -28,9 +30,8 @@ def draw_surface(
     else:
         surface = ax.pcolormesh(*grid, values, cmap=shades, norm=norm, zorder=0)
     if points:
-        ax.scatter(
-            *X.T, c=y, cmap=shades, norm=norm, s=26, edgecolors=INK, linewidths=0.5, label="points", zorder=2
-        )  # fmt: skip
+        style: dict[str, Any] = {"cmap": shades, "norm": norm, "edgecolors": INK, "linewidths": 0.5}
+        ax.scatter(X[:, 0], X[:, 1], c=y, s=26, label="points", zorder=2, **style)
         _draw_rings(ax, X, rings)
     scale = pyplot().cm.ScalarMappable(norm, shades) if points else surface
     ax.figure.colorbar(scale, ax=ax, label=target)
@@ -49,27 +50,26 @@ def draw_regions(
             ax.contourf(*grid, lead, levels=[0.0, lead.max()], colors=[color(code)], alpha=0.2, zorder=0)
         # Between two classes one line says it all.
         if code > 0 or len(classes) > 2:
-            _draw_line(ax, grid, lead, 0.0, "-", "boundary" if code == 1 else None)
-        if points:
-            ax.scatter(
-                *X[codes == code].T, s=22, color=color(code), marker=MARKERS[code % len(MARKERS)], edgecolors="white",
-                linewidths=0.5, label=label, zorder=2,
-            )  # fmt: skip
-    if values.ndim == 2:
-        _draw_line(ax, grid, values, 1.0, (0, (4, 3)), "f = ±1")
-        _draw_line(ax, grid, values, -1.0, (0, (4, 3)), None)
+            _draw_line(ax, grid, lead, 0.0, "-")
+        # Without points the legend still tells the colours.
+        rows = X[codes == code] if points else X[:0]
+        style: dict[str, Any] = {"marker": MARKERS[code % len(MARKERS)], "edgecolors": "white", "linewidths": 0.5}
+        ax.scatter(rows[:, 0], rows[:, 1], s=22, color=color(code), label=label, zorder=2, **style)
     if points:
         _draw_rings(ax, X, rings)
+    if values.ndim == 2:
+        for level in (-1.0, 1.0):
+            _draw_line(ax, grid, values, level, _DASHED)
+        ax.plot([], [], color=INK, lw=1.2, ls=_DASHED, label="margin f = ±1")
 
 
-def _draw_line(ax: Axes, grid: tuple[Array, ...], values: Array, level: float, dashes: Any, label: str | None) -> None:
+def _draw_line(ax: Axes, grid: tuple[Array, ...], values: Array, level: float, dashes: Any) -> None:
     if values.min() < level < values.max():
         ax.contour(*grid, values, levels=[level], colors=[INK], linewidths=1.2, linestyles=[dashes], zorder=1)
-    if label is not None:
-        ax.plot([], [], color=INK, lw=1.2, ls=dashes, label=label)
 
 
 def _draw_rings(ax: Axes, X: Array, rings: Array) -> None:
     if len(rings):
         label = f"support vectors ({len(rings)} of {len(X)})"
-        ax.scatter(*X[rings].T, s=64, facecolors="none", edgecolors=INK, linewidths=1.0, label=label, zorder=3)
+        style: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+        ax.scatter(X[rings, 0], X[rings, 1], s=64, label=label, zorder=3, **style)

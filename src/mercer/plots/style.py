@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 INK = "#1f2328"
 POINTS = "#8a8f98"
-# Told apart in print and with red-green or blue-yellow blindness: neighbours differ in lightness too.
-COLORS = ("#d1495b", "#2e6f9e", "#e0a030", "#12355b", "#3fa796", "#8d5a97")
+# Any two are at least 20 apart in CIELAB, also as they are seen with red, green or blue blindness.
+COLORS = ("#d1495b", "#2e6f9e", "#e0a030", "#12355b", "#8fd0c0", "#7a3b1d")
 # Markers and dashes repeat with another period than the colours, so that no pair looks alike.
 MARKERS = ("o", "s", "^", "D", "v")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1, 2)), (0, (1, 1)))
@@ -59,37 +59,36 @@ def new_or_given_pair(ax: Any) -> tuple[Axes, Axes]:
 
 
 def _halves(ax: Axes) -> tuple[Axes, Axes]:
-    """Two axes in the place of one, which stays as the invisible holder of their common title."""
-    place = ax.get_subplotspec()
-    if place is None:
-        raise ValueError("ax must be part of a grid of subplots if it is to be halved; give a pair of Axes instead.")
+    """Two axes inside of one, which stays as the invisible holder of their common title."""
     ax.set_axis_off()
-    left, right = place.subgridspec(1, 2)
-    figure = ax.figure
-    return figure.add_subplot(left), figure.add_subplot(right)
+    return ax.inset_axes((0.0, 0.0, 0.43, 1.0)), ax.inset_axes((0.57, 0.0, 0.43, 1.0))
 
 
-def legend_above_data(ax: Axes) -> None:
+def legend_above_data(ax: Axes, only: list[Any] | None = None) -> None:
     """A legend at the top, in as few lines as the width allows, with the y axis stretched so that nothing is under it.
 
-    If the limits of the y axis were set by hand they stay, and the legend goes where it hides least.
+    All that has a label enters, or only what is given. If the limits of the y axis were set by hand they stay, and the
+    legend goes where it hides least.
     """
-    handles, labels = ax.get_legend_handles_labels()
+    handles = ax.get_legend_handles_labels()[0] if only is None else only
+    labels = [str(handle.get_label()) for handle in handles]
     if not handles:
         return
     if not ax.get_autoscaley_on():
-        ax.legend(frameon=False, fontsize=_FONT_SIZE, loc="best")
+        ax.legend(handles, labels, frameon=False, fontsize=_FONT_SIZE, loc="best")
         return
     room = ax.get_window_extent()
-    for n_columns in range(len(handles), 0, -1):
+    for n_lines in range(1, len(handles) + 1):
         legend = ax.legend(
-            handles, labels, frameon=False, fontsize=_FONT_SIZE, loc="upper left", ncols=n_columns,
+            handles, labels, frameon=False, fontsize=_FONT_SIZE, loc="upper left", ncols=-(-len(handles) // n_lines),
             columnspacing=1.4, handletextpad=0.6, borderaxespad=0.2,
         )  # fmt: skip
         extent = legend.get_window_extent()
         if extent.width <= room.width:
             break
     share = min(1.1 * extent.height / room.height, 0.5)
-    low, high = ax.get_ylim()
+    scale = ax.yaxis.get_transform()
+    low, high = scale.transform(np.array(ax.get_ylim()))
+    top = scale.inverted().transform(np.array([low + (high - low) / (1.0 - share)]))[0]
     # auto=True: what is drawn later is seen, too.
-    ax.set_ylim(low, low + (high - low) / (1.0 - share), auto=True)
+    ax.set_ylim(top=float(top), auto=True)

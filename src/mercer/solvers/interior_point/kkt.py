@@ -38,7 +38,7 @@ class KKTSystem:
 
     def factor(self, v: Variables, sides: Sides) -> None:
         """Prepare for solutions at the point v."""
-        diagonal = sides.curvature(v.alpha) + np.where(sides.bounded, v.s / v.room_above(sides), 0.0)
+        diagonal = sides.curvature(v.alpha) + np.where(sides.bounded, v.s / v.room, 0.0)
         diagonal += np.divide(v.z, v.alpha, out=np.zeros_like(v.z), where=sides.exists)
         self._flexibility = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=sides.exists)
         E = 1.0 / self._flexibility.sum(axis=0)
@@ -62,21 +62,21 @@ class KKTSystem:
         schur = columns.T @ self._solved_columns + np.diag(1.0 / stiffness)
         try:
             self._schur = cho_factor(schur + 1e-15 * np.trace(schur) / max(1, len(schur)) * np.eye(len(schur)))
-        except LinAlgError as error:
+        except (LinAlgError, ValueError) as error:  # not definite, or not finite
             raise SingularSystem from error
 
     def solve_with(self, right: Array, missing: Array) -> tuple[Array, Array]:
         """ΔB and Δd of (K + E) ΔB + Φ Δd = right, ΦᵀΔB - Δd / stiffness = missing."""
         solved = self._inverse.solve(right)
-        d = cho_solve(self._schur, self._columns.T @ solved - missing) if len(missing) else np.zeros(0)
+        right_of_d = self._columns.T @ solved - missing
+        d = cho_solve(self._schur, right_of_d, check_finite=False) if len(missing) else np.zeros(0)
         return solved - self._solved_columns @ d, d
 
     def solve(self, v: Variables, sides: Sides, residuals: Residuals, targets: Targets) -> Variables:
         """The Newton direction that reaches the targets of the complementarity products."""
-        room = v.room_above(sides)
         alpha = np.where(sides.exists, v.alpha, 1.0)
         rho = residuals.stationarity + np.where(sides.exists, targets.z / alpha, 0.0)
-        rho -= np.where(sides.bounded, targets.s / room, 0.0)
+        rho -= np.where(sides.bounded, targets.s / v.room, 0.0)
         low = np.where(sides.penalised, sides.bounds + v.w, 1.0)
         high = np.where(sides.penalised, sides.bounds - v.w, 1.0)
         rho_w = np.where(sides.penalised, residuals.penalty + targets.w_low / low - targets.w_high / high, 0.0)
@@ -93,11 +93,11 @@ class KKTSystem:
         force = right - self._E * dB - self._columns[:, n_columns:] @ dtube  # K ΔB + Φ Δd
         dalpha = (rho - sides.sign * force - dtube.sum()) * self._flexibility
         dz = np.where(sides.exists, (targets.z - v.z * dalpha) / alpha, 0.0)
-        ds = np.where(sides.bounded, (targets.s + v.s * dalpha) / room, 0.0)
+        ds = np.where(sides.bounded, (targets.s + v.s * dalpha) / v.room, 0.0)
         dw = np.where(sides.penalised, (rho_w + dd) / self._stiffness[:n_columns], 0.0)
         dw_low = np.where(sides.penalised, (targets.w_low - v.w_low * dw) / low, 0.0)
         dw_high = np.where(sides.penalised, (targets.w_high + v.w_high * dw) / high, 0.0)
-        return Variables(dalpha, dz, ds, dd, dw, dw_low, dw_high, dtube)
+        return Variables(dalpha, np.where(sides.bounded, -dalpha, 0.0), dz, ds, dd, dw, dw_low, dw_high, dtube)
 
 
 def _inverse_of(gram: Any) -> Any:
@@ -112,16 +112,19 @@ class _DenseInverse:
     def __init__(self, K: Array):
         self._K = np.asarray(K, dtype=np.float64)
         self._buffer = np.empty_like(self._K, order="F")
-        # K itself may be singular to rounding, and then E alone must hold it.
+        # K may be singular to rounding, and E vanish where nothing holds a variable: the least that makes it definite.
         self._jitter = 1e-15 * float(np.trace(self._K))
 
     def factor(self, E: Array) -> None:
-        np.copyto(self._buffer.T, self._K)  # symmetric: row by row is as good as column by column
-        self._buffer[np.diag_indices(len(E))] += E + self._jitter
-        try:
-            self._factor = cho_factor(self._buffer, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError as error:
-            raise SingularSystem from error
+        for jitter in self._jitter * np.array([1.0, 1e2, 1e4, 1e6]):
+            np.copyto(self._buffer.T, self._K)  # symmetric: row by row is as good as column by column
+            self._buffer[np.diag_indices(len(E))] += E + jitter
+            try:
+                self._factor = cho_factor(self._buffer, lower=True, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                continue
+            return
+        raise SingularSystem
 
     def solve(self, right: Array) -> Array:
         return cho_solve(self._factor, right, check_finite=False)

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
+from mercer.solvers.interior_point.rounding import rounded_to_boundary
 from mercer.solvers.interior_point.start import starting_point
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
@@ -18,6 +19,9 @@ from mercer.solvers.projection import Projected
 from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
+
+# Iterations spent after convergence until coefficients can be set to zero without harm.
+_MAX_POLISHING = 2
 
 
 class InteriorPoint(Solver):
@@ -59,7 +63,9 @@ class InteriorPoint(Solver):
         system = KKTSystem(problem)
         history: list[Iterate] = []
         status: Status = "max_iter"
-        best: tuple[float, Array, Array] = (np.inf, np.zeros(len(problem.y)), np.zeros(problem.columns.shape[1]))
+        best: tuple[float, Variables | None] = (np.inf, None)
+        point: tuple[Array, Array] | None = None
+        n_polishing = 0
         progress = tqdm(total=options.max_iter, desc="Interior point", disable=not options.verbose)
         try:
             start = None if options.start is None else projected.from_original(options.start)
@@ -68,11 +74,14 @@ class InteriorPoint(Solver):
                 residuals = Residuals(problem, sides, v)
                 history.append(residuals.iterate)
                 if residuals.merit < best[0]:
-                    best = (residuals.merit, residuals.B, v.d)
+                    best = (residuals.merit, v)
                 progress.set_postfix(gap=f"{residuals.relative_gap:.1e}")
                 if residuals.converged(options.tol):
                     status = "optimal"
-                    break
+                    point = _sparse_solution(problem, sides, v, options.tol)
+                    n_polishing += 1
+                    if point is not None or n_polishing > _MAX_POLISHING:
+                        break
                 if options.callback is not None and options.callback(iteration, residuals.iterate):
                     status = "interrupted"
                     break
@@ -80,18 +89,33 @@ class InteriorPoint(Solver):
                     break
                 v = _iterate(v, residuals, sides, system)
                 progress.update()
-        except KeyboardInterrupt:
-            status = "interrupted"
-        except SingularSystem:
-            status = "stalled"
+        except (KeyboardInterrupt, SingularSystem) as error:
+            if status != "optimal":
+                status = "stalled" if isinstance(error, SingularSystem) else "interrupted"
         finally:
             progress.close()
-        B, d = projected.to_original(best[1], best[2])
-        return SolverResult(
-            status, B, d, projected.original.primal(B, d), projected.original.dual(B), len(history) - 1, history
-        )
+        B, d = projected.to_original(*(point or _plain_solution(problem, sides, best[1])))
+        iterate = Iterate(projected.original.primal(B, d), projected.original.dual(B))
+        return SolverResult(status, B, d, iterate.primal, iterate.dual, max(0, len(history) - 1), history)
 
 
+def _plain_solution(problem: KernelProgram, sides: Sides, v: Variables | None) -> tuple[Array, Array]:
+    if v is None:  # interrupted before the first point
+        return np.zeros(len(problem.y)), np.zeros(problem.columns.shape[1])
+    return np.sum(sides.sign * v.alpha, axis=0), v.d
+
+
+def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: float) -> tuple[Array, Array] | None:
+    """The solution with exact zeros, if that keeps the gap within the tolerance."""
+    if not sides.sparse:
+        return _plain_solution(problem, sides, v)
+    B, d = rounded_to_boundary(problem, sides, v)
+    primal = problem.primal(B, d)
+    keeps = primal - problem.dual(B) <= tol * (abs(primal) + 1) and problem.column_violation(B) <= 1e-9
+    return (B, d) if keeps else None
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem) -> Variables:
     """One predictor-corrector iteration."""
     mu = v.complementarity(sides)
@@ -100,4 +124,6 @@ def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem
     affine = v.moved(predictor, min(1.0, largest_step(v, predictor, sides)))
     centring = (affine.complementarity(sides) / mu) ** 3
     corrector = system.solve(v, sides, residuals, Targets.corrector(v, sides, predictor, centring * mu))
+    if not np.isfinite(corrector.alpha).all():
+        raise SingularSystem
     return move(v, corrector, sides, mu)

@@ -35,9 +35,7 @@ class Residuals:
         self.columns = v.w - image
         self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)
         self.iterate = Iterate(problem.primal(self.B, v.d), problem.dual(self.B))
-        scale = np.abs(problem.columns).T @ np.abs(self.B) + sides.bounds
-        excess = np.maximum(np.abs(image) - sides.bounds, 0.0)
-        self.infeasibility = float(np.max(excess / np.maximum(scale, 1e-300), initial=0.0))
+        self.infeasibility = problem.column_violation(self.B)
 
     @property
     def relative_gap(self) -> float:

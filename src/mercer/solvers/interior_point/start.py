@@ -28,7 +28,8 @@ def starting_point(
     """
     B, d = start if start is not None else _ridge_solution(problem, sides, system)
     A = problem.sign * B
-    typical = float(np.mean(np.abs(A))) or 1.0
+    # Constant targets leave nothing to the kernel: a share of C then tells the size of things.
+    typical = max(float(np.mean(np.abs(A))), 1e-6 * float(np.mean(sides.C)))
     alpha = np.stack([np.maximum(A, 0.0), np.maximum(-A, 0.0)]) + _ALPHA_MARGIN * typical
     with np.errstate(invalid="ignore"):
         alpha = np.where(sides.bounded, np.minimum(alpha, (1 - _BOX_MARGIN) * sides.upper), alpha)
@@ -47,7 +48,8 @@ def starting_point(
     size = _MULTIPLIER_MARGIN * (float(np.mean(np.abs(d[p]))) or 1.0) if p.any() else 0.0
     w_low = np.where(p, np.maximum(-d, 0.0) + size, 0.0)
     w_high = np.where(p, np.maximum(d, 0.0) + size, 0.0)
-    return Variables(alpha, z, s, d, w, w_low, w_high, tube)
+    room = np.where(sides.bounded, sides.upper - alpha, 1.0)
+    return Variables(alpha, room, z, s, d, w, w_low, w_high, tube)
 
 
 def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> tuple[Array, Array]:

@@ -32,13 +32,13 @@ class Targets:
     def corrector(cls, v: Variables, sides: Sides, predictor: Variables | None, mu: float) -> Targets:
         """All products to mu, minus the second-order term that the predictor found."""
         z = mu - v.alpha * v.z
-        s = mu - v.room_above(sides) * v.s
+        s = mu - v.room * v.s
         w_low = mu - (sides.bounds + v.w) * v.w_low
         w_high = mu - (sides.bounds - v.w) * v.w_high
         tube = mu - v.left_over(sides) * v.tube
         if predictor is not None:
             z -= predictor.alpha * predictor.z
-            s += predictor.alpha * predictor.s
+            s -= predictor.room * predictor.s
             w_low -= predictor.w * predictor.w_low
             w_high += predictor.w * predictor.w_high
             tube += predictor.alpha.sum() * predictor.tube
@@ -53,7 +53,7 @@ def largest_step(v: Variables, direction: Variables, sides: Sides) -> float:
         _to_zero(v.tube, direction.tube, budget),
         _to_zero(v.alpha, direction.alpha, sides.exists),
         _to_zero(v.z, direction.z, sides.exists),
-        _to_zero(v.room_above(sides), -direction.alpha, sides.bounded),
+        _to_zero(v.room, direction.room, sides.bounded),
         _to_zero(v.s, direction.s, sides.bounded),
         _to_zero(sides.bounds + v.w, direction.w, p),
         _to_zero(v.w_low, direction.w_low, p),

@@ -28,6 +28,8 @@ class Sides:
         Whether the upper bound is finite.
     penalised : array of bool, shape (n_columns,)
         Columns whose coefficient has a price: w = columnsᵀB lives in [-bounds, bounds]; for the others it is zero.
+    sparse : bool
+        Whether solutions have exact zeros: the loss has a flat zone, or columns have a price.
     budget : array of length 1 or 0
         Upper bound of Σα, if there is one; its multiplier is the width of the tube.
     """
@@ -42,6 +44,10 @@ class Sides:
         self.bounded = self.exists & np.isfinite(self.upper)
         self.bounds = problem.bounds
         self.penalised = problem.bounds > 0
+        # A flat zone of the loss: of a finite width, or, for margin losses, all that lies far below zero.
+        flat = any(np.any(np.asarray(width) > 0) for width in problem.loss.insensitivity)
+        flat = flat or not np.any(problem.loss.derivative(np.full(len(problem.y), -30.0)))
+        self.sparse = bool(flat or self.penalised.any() or problem.budget is not None)
         self.budget = np.empty(0) if problem.budget is None else np.array([problem.budget])
         self.n_pairs = int(self.exists.sum() + self.bounded.sum() + 2 * self.penalised.sum() + len(self.budget))
 
@@ -55,7 +61,7 @@ class Sides:
 
     def _of_sides(self, alpha: Array, function: Any) -> Array:
         # A side that does not exist is evaluated somewhere harmless and set to zero.
-        s = np.where(self.exists, alpha, 0.5 * self.C) / self.C
+        s = np.where(self.exists, np.minimum(alpha, self.upper), 0.5 * self.C) / self.C
         values = np.stack([np.broadcast_to(function(s[row], row == 0), s[row].shape) for row in (0, 1)])
         return np.where(self.exists, values, 0.0)
 
@@ -64,11 +70,14 @@ class Sides:
 class Variables:
     """A point strictly inside all boxes.
 
-    α >= 0 has the multiplier z, α <= upper the multiplier s; d are the coefficients of the columns; w = columnsᵀB has
-    the multipliers w_low and w_high of its two bounds; Σα <= budget has the multiplier tube (empty without a budget).
+    α >= 0 has the multiplier z, room = upper - α >= 0 the multiplier s. room is 1 where there is no upper bound, and a
+    variable of its own, since the difference would lose its digits near the bound. d are the coefficients of the
+    columns; w = columnsᵀB has the multipliers w_low and w_high of its two bounds; Σα <= budget has the multiplier tube
+    (empty without a budget).
     """
 
     alpha: Array
+    room: Array
     z: Array
     s: Array
     d: Array
@@ -81,14 +90,10 @@ class Variables:
         """What is left of the budget."""
         return sides.budget - self.alpha.sum()
 
-    def room_above(self, sides: Sides) -> Array:
-        """Distance of α from its upper bound; 1 where there is none."""
-        return np.where(sides.bounded, sides.upper - self.alpha, 1.0)
-
     def complementarity(self, sides: Sides) -> float:
         """Mean product of slacks and multipliers."""
         p = sides.penalised
-        total = np.sum(self.alpha * self.z) + np.sum((self.room_above(sides) * self.s)[sides.bounded])
+        total = np.sum(self.alpha * self.z) + np.sum((self.room * self.s)[sides.bounded])
         total += np.sum(((sides.bounds + self.w) * self.w_low)[p]) + np.sum(((sides.bounds - self.w) * self.w_high)[p])
         total += np.sum(self.left_over(sides) * self.tube)
         return float(total) / max(1, sides.n_pairs)

@@ -1,0 +1,40 @@
+"""From the interior to the boundary: variables that would be zero at the solution are made so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.problems import KernelProgram
+from mercer.solvers.interior_point.variables import Sides, Variables
+
+Array = NDArray[Any]
+
+
+def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> tuple[Array, Array]:
+    """B and d with exact zeros where the multiplier says that the solution has one.
+
+    Of a variable and its multiplier one vanishes at the solution: a variable that is smaller than its multiplier, each
+    in units of its own mean, is taken for zero. What the columns then miss of columnsᵀB = 0 is made up by the variables
+    that are left.
+    """
+    on_support = np.any(sides.exists & ~_vanishes(v.alpha, v.z, sides.exists), axis=0)
+    B = np.where(on_support, np.sum(sides.sign * v.alpha, axis=0), 0.0)
+    room = sides.bounds - np.abs(v.w)
+    d = np.where(_vanishes(np.abs(v.d), room, sides.penalised), 0.0, v.d)
+    low, high = problem.box()
+    A = problem.sign * B
+    free = on_support & (np.minimum(A - low, high - A) > 0)
+    Phi = problem.columns[:, ~sides.penalised]
+    if free.any() and Phi.shape[1]:
+        B[free] -= np.linalg.lstsq(Phi[free].T, Phi.T @ B, rcond=None)[0]
+    return problem.sign * np.clip(problem.sign * B, low, high), d
+
+
+def _vanishes(values: Array, partners: Array, where: Array) -> Array:
+    """Where a value is smaller than its partner, each in units of its mean."""
+    if not where.any():
+        return where
+    return where & (values * np.mean(partners[where]) < partners * np.mean(values[where]))

@@ -1,0 +1,50 @@
+"""Table 6.2 of Smola's thesis "Learning with Kernels": data set D of the Santa Fe competition, 25 steps iterated."""
+
+import numpy as np
+import pytest
+
+from mercer import SupportVectorRegressor
+from mercer.datasets import embed, load_santa_fe
+from mercer.kernels import Gaussian
+from mercer.losses import EpsilonInsensitive
+from tests.datasets.folders import use_data
+
+DIMENSION, N_STEPS, N_VALIDATION = 20, 25, 50
+
+
+def machine(C, epsilon):
+    return SupportVectorRegressor(Gaussian(np.sqrt(0.75)), loss=EpsilonInsensitive(epsilon), C=C)
+
+
+def error(found, truth):
+    return np.sqrt(np.mean((found - truth) ** 2))
+
+
+def iterate(model, past, n_steps):
+    """Forecasts from several pasts at once, each row in the order of time; every forecast becomes part of the past."""
+    for _ in range(n_steps):
+        past = np.column_stack([past, model.predict(past[:, : -DIMENSION - 1 : -1])])
+    return past[:, -n_steps:]
+
+
+def forecast_errors(n_training):
+    """The setting that validation chooses; errors of the forecast of the competition, and of later ones."""
+    series, continuation = load_santa_fe("D")
+    X, y = embed(series[-n_training - DIMENSION :], DIMENSION)
+    first, last = slice(None, -N_VALIDATION), slice(-N_VALIDATION, None)
+    settings = [(C, epsilon) for C in (1.0, 10.0, 100.0) for epsilon in (0.005, 0.01, 0.03)]
+    best = min(settings, key=lambda setting: error(machine(*setting).fit(X[first], y[first]).predict(X[last]), y[last]))
+    model = machine(*best).fit(X, y)
+    forecast = iterate(model, series[None, -DIMENSION:], N_STEPS)[0]
+    windows = np.lib.stride_tricks.sliding_window_view(np.r_[series[-DIMENSION:], continuation], DIMENSION + N_STEPS)
+    windows = windows[::N_STEPS]
+    later = error(iterate(model, windows[:, :DIMENSION], N_STEPS), windows[:, DIMENSION:])
+    return best, error(forecast, continuation[:N_STEPS]), later
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_training", [1000, 2000, 3000])
+def test_25_steps_iterated(n_training, monkeypatch):
+    use_data(monkeypatch, "santafe")
+    (C, epsilon), found, later = forecast_errors(n_training)
+    print(f"last {n_training} patterns: C {C:g}, ε {epsilon}: RMS {found:.4f}, over the continuation {later:.4f}")
