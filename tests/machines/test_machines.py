@@ -37,7 +37,7 @@ N = 50
 REGRESSORS = [
     SupportVectorRegressor(Gaussian(0.8), tol=1e-10),
     SupportVectorRegressor(Gaussian(0.8), loss=Huber(0.2), tol=1e-10),
-    SupportVectorRegressor(Gaussian(0.8), loss=Squared()),
+    SupportVectorRegressor(Gaussian(0.8), loss=Squared(), tol=1e-10),
     SupportVectorRegressor(ThinPlate(), loss=PolynomialLoss(1.5), tol=1e-10),
     SupportVectorRegressor(Gaussian(0.8), regularizer="l2", tol=1e-10),
     SupportVectorRegressor(Gaussian(0.8), regularizer="mixed", parametric="linear", tol=1e-10),
@@ -173,10 +173,10 @@ def test_ridge_with_several_targets_shares_the_penalty(X, X_new):
 
 
 @every_regressor
-def test_constant_targets(model, X, X_new):
+def test_constant_targets(model, X):
     fitted = clone(model).set_params(tol=1e-6).fit(X, np.full(N, 3.0))
     assert fitted.status_ == "optimal"
-    np.testing.assert_allclose(fitted.predict(X_new), 3.0, atol=0.11)
+    np.testing.assert_allclose(fitted.predict(X), 3.0, atol=0.11)
 
 
 @pytest.mark.parametrize("value", [0.0, -2.5, 1e6])
@@ -408,12 +408,12 @@ def test_regularizer_by_object_and_name(X, y):
 
 @every_classifier
 def test_several_classes(model):
-    X, y = load_iris(return_X_y=True)
+    X, y = (part[::2] for part in load_iris(return_X_y=True))
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     X = StandardScaler().fit_transform(X)
     fitted = clone(model).set_params(tol=1e-6).fit(X, names)
     np.testing.assert_array_equal(fitted.classes_, ["setosa", "versicolor", "virginica"])
-    assert fitted.decision_function(X).shape == (150, 3)
+    assert fitted.decision_function(X).shape == (75, 3)
     assert fitted.score(X, names) > 0.95
     assert fitted.status_ == ["optimal"] * 3
     for k, name in enumerate(fitted.classes_):
@@ -447,7 +447,7 @@ def test_probabilities_through_scikit_learn(model):
 
 
 def test_grid_search_over_the_kernel(X, y):
-    grid = {"kernel__width": [0.01, 0.8, 50.0], "C": [0.1, 10.0], "loss__epsilon": [0.0, 0.1]}
+    grid = {"kernel__width": [0.1, 0.8, 20.0], "C": [0.1, 10.0], "loss__epsilon": [0.0, 0.1]}
     search = GridSearchCV(SupportVectorRegressor(Gaussian(), loss=EpsilonInsensitive()), grid, cv=3).fit(X, y)
     assert search.best_params_["kernel__width"] == 0.8
     classifier = GridSearchCV(SupportVectorClassifier(Gaussian()), {"kernel__width": [0.3, 1.0]}, cv=3)

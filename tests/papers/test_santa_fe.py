@@ -1,4 +1,15 @@
-"""Table 6.2 of Smola's thesis "Learning with Kernels": data set D of the Santa Fe competition, 25 steps iterated."""
+"""Table 6.2 of Smola's thesis "Learning with Kernels": data set D of the Santa Fe competition, 25 steps iterated.
+
+Embedding of 20 values, ε-insensitive loss, C and ε where the one-step error on the last 50 patterns is least. The kernel
+(Gaussian, σ² = 0.75) is that of the thesis. Its full set has 100,000 patterns; here the last 1000, 2000 or 3000 are used.
+
+Published 0.0639. Found with 1000, 2000, 3000 patterns: 0.096, 0.168, 0.039. The published figure is neither confirmed
+nor refuted: it is the error of one forecast of a chaotic series, and moves more with the number of patterns, C and ε
+(0.033 to 0.28 over the settings tried with 1000 patterns) than methods differ in the table. It is not the solver: a
+gap of 1e-10 gives the same errors to 1e-4. Forecasts from 20 places in the continuation, of which the published one is
+the first, have a common error of 0.205, 0.214, 0.184 (single ones 0.05 to 0.40 with 1000 patterns), where the constant
+mean of the last 1000 values has 0.242.
+"""
 
 import numpy as np
 import pytest
@@ -48,3 +59,6 @@ def test_25_steps_iterated(n_training, monkeypatch):
     use_data(monkeypatch, "santafe")
     (C, epsilon), found, later = forecast_errors(n_training)
     print(f"last {n_training} patterns: C {C:g}, ε {epsilon}: RMS {found:.4f}, over the continuation {later:.4f}")
+    # What holds at every size: a forecast beats the constant mean, whose error over the continuation is 0.242.
+    assert found < 0.2
+    assert later < 0.235

@@ -176,7 +176,7 @@ def _values(kernel: Kernel, name: str, values: Any, shape: tuple[int, ...]) -> A
     if values.shape != shape:
         raise _fail(kernel, f"give {name} of shape {shape}", f"shape {values.shape}")
     if not np.isfinite(values).all():
-        raise _fail(kernel, f"give finite values {name}", f"{values[~np.isfinite(values)][0]}")
+        raise _fail(kernel, f"give a finite {name}", f"{values[~np.isfinite(values)][0]}")
     return values
 
 
@@ -225,16 +225,16 @@ class _Table:
 
     def __init__(self, kernel: Kernel, X: Any):
         X = X if hasattr(X, "shape") else np.asarray(X)
-        n_rows, self.n_columns = X.shape if len(X.shape) == 2 else (0, 1)
+        self.n_columns = int(X.shape[1]) if len(X.shape) == 2 else 1
         # A million numbers are enough: many sparse columns would be too many when dense.
-        self.X = _safe_indexing(X, np.arange(min(n_rows, max(30, 10**6 // self.n_columns))), axis=0)
-        self.X = self.X.toarray() if sparse.issparse(X) else self.X
+        X = _safe_indexing(X, np.arange(min(X.shape[0], max(30, 10**6 // self.n_columns))), axis=0)
+        self.X = X.toarray() if sparse.issparse(X) else X
         self.is_frame = hasattr(X, "isetitem") or hasattr(X, "with_columns")
         columns = [_numbers(_column(self.X, c) if self.is_frame else self.X[..., c]) for c in range(self.n_columns)]
         self.columns = [c for c, numbers in enumerate(columns) if numbers is not None]
-        if not n_rows or not self.columns:
-            promise = "take a table with numbers, if it is differentiable, stationary or translation invariant"
-            raise _fail(kernel, promise, f"{type(X).__name__} of shape {X.shape} without")
+        if len(X.shape) != 2 or not (self.columns if self.is_frame else len(self.columns) == self.n_columns):
+            promise = "be called on a table of numbers if it is differentiable, stationary or translation invariant"
+            raise _fail(kernel, promise, f"{type(X).__name__} of shape {X.shape}")
         self.values = np.array([columns[c] for c in self.columns]).T
 
     def moved(self, rows: Any, values: Array) -> Any:
@@ -272,7 +272,9 @@ def _numbers(column: Any) -> Array | None:
 
 def _check_distance(kernel: Any, table: _Table, K: Array, tol: float) -> float:
     r2 = cdist(table.values, table.values, "sqeuclidean")
-    expected = _values(kernel, "of_squared_distance", kernel.of_squared_distance(r2.copy(), table.n_columns), r2.shape)
+    expected = _values(
+        kernel, "k by of_squared_distance", kernel.of_squared_distance(r2.copy(), table.n_columns), r2.shape
+    )
     # Distances from |x|² + |y|² - 2xᵀy, which are fast, are only as accurate as the squared norms.
     rounding = 64 * _precision(K) * np.einsum("ij,ij->i", table.values, table.values).max()
     near = [kernel.of_squared_distance(np.maximum(r2 + d, 0.0), table.n_columns) for d in (-rounding, rounding)]
@@ -307,12 +309,13 @@ def _gradient_error(kernel: Kernel, table: _Table, i: int, others: Array, size: 
     """By how much the gradient at a row leaves what differences with steps of all sizes show to be possible."""
     row, values = table.values[i], table.values[others]
     left = table.moved([i], row[None])
+
+    def away(r2: Array) -> Array:
+        return np.asarray(kernel(left, table.moved([i] * len(r2), row + np.outer(np.sqrt(r2), size)))[0])
+
     if kernel.translation_invariant:
         # A narrow kernel may vanish between all rows: add a point where it does not.
-        length = _length(
-            lambda r2: kernel(left, table.moved(i + 0 * r2.astype(int), row + np.outer(r2**0.5, size)))[0], table
-        )
-        others, values = np.r_[others, i], np.vstack([values, row + length * size])
+        others, values = np.r_[others, i], np.vstack([values, row + _length(away, table) * size])
     right = table.moved(others, values)
     gradient = _values(kernel, "gradient", kernel.gradient(left, right), (1, len(others), table.n_columns))[0]
     directions = _directions(size)

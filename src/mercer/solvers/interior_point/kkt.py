@@ -69,7 +69,12 @@ class KKTSystem:
         """ΔB and Δd of (K + E) ΔB + Φ Δd = right, ΦᵀΔB - Δd / stiffness = missing."""
         solved = self._inverse.solve(right)
         right_of_d = self._columns.T @ solved - missing
-        d = cho_solve(self._schur, right_of_d, check_finite=False) if len(missing) else np.zeros(0)
+        if not len(missing):
+            return solved, missing
+        d = cho_solve(self._schur, right_of_d, check_finite=False)
+        # One step of refinement: the constraints on the columns are to hold to the last digits.
+        B = solved - self._solved_columns @ d
+        d -= cho_solve(self._schur, missing - self._columns.T @ B + d / self._stiffness, check_finite=False)
         return solved - self._solved_columns @ d, d
 
     def solve(self, v: Variables, sides: Sides, residuals: Residuals, targets: Targets) -> Variables:

@@ -79,9 +79,10 @@ class InteriorPoint(Solver):
                 if residuals.converged(options.tol):
                     status = "optimal"
                     point = _sparse_solution(problem, sides, v, options.tol)
-                    n_polishing += 1
-                    if point is not None or n_polishing > _MAX_POLISHING:
+                if status == "optimal":
+                    if point is not None or n_polishing == _MAX_POLISHING:
                         break
+                    n_polishing += 1
                 if options.callback is not None and options.callback(iteration, residuals.iterate):
                     status = "interrupted"
                     break
@@ -96,7 +97,8 @@ class InteriorPoint(Solver):
             progress.close()
         B, d = projected.to_original(*(point or _plain_solution(problem, sides, best[1])))
         iterate = Iterate(projected.original.primal(B, d), projected.original.dual(B))
-        return SolverResult(status, B, d, iterate.primal, iterate.dual, max(0, len(history) - 1), history)
+        history[-1:] = [iterate]  # that of the solution, with its zeros
+        return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
 
 
 def _plain_solution(problem: KernelProgram, sides: Sides, v: Variables | None) -> tuple[Array, Array]:
@@ -126,4 +128,4 @@ def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem
     corrector = system.solve(v, sides, residuals, Targets.corrector(v, sides, predictor, centring * mu))
     if not np.isfinite(corrector.alpha).all():
         raise SingularSystem
-    return move(v, corrector, sides, mu)
+    return move(v, corrector, sides, mu, residuals.tolerated)

@@ -18,6 +18,8 @@ class Residuals:
         Signed dual variables.
     stationarity : array of shape (2, n)
         Minus the derivative of the Lagrangian with respect to α.
+    tolerated : float
+        Size of the terms of the stationarity condition: errors of a step beyond it do harm.
     columns : array
         What is missing in columnsᵀB - w = 0.
     penalty : array
@@ -31,6 +33,8 @@ class Residuals:
         fitted = problem.fitted(self.B, v.d)
         gradient = sides.sign * (fitted - problem.y) + sides.slope(v.alpha)
         self.stationarity = np.where(sides.exists, v.z - v.s - gradient - v.tube.sum(), 0.0)
+        force = np.abs(gradient[sides.exists])
+        self.tolerated = float(np.mean(force) + np.max(np.abs(self.stationarity))) if force.size else 0.0
         image = problem.columns.T @ self.B
         self.columns = v.w - image
         self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)

@@ -12,6 +12,8 @@ from mercer.solvers.interior_point.variables import Sides, Variables
 
 Array = NDArray[Any]
 
+_MAX_HALVINGS = 30
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -67,7 +69,19 @@ def _to_zero(values: Array, change: Array, where: Array) -> float:
     return float(np.min(-values[shrinks] / change[shrinks], initial=np.inf))
 
 
-def move(v: Variables, direction: Variables, sides: Sides, mu: float) -> Variables:
-    """Go almost to the boundary, the nearer the closer the solution is."""
+def move(v: Variables, direction: Variables, sides: Sides, mu: float, tolerated: float) -> Variables:
+    """Go almost to the boundary, the nearer the closer the solution is.
+
+    Where the slope of the conjugate is far from linear, the step is halved until what Newton's method neglects of it is
+    at most `tolerated`.
+    """
     share = max(0.99, 1.0 - mu)
-    return v.moved(direction, min(1.0, share * largest_step(v, direction, sides)))
+    length = min(1.0, share * largest_step(v, direction, sides))
+    slope, curvature = sides.slope(v.alpha), sides.curvature(v.alpha)
+    for _ in range(_MAX_HALVINGS):
+        change = length * direction.alpha
+        neglected = sides.slope(v.alpha + change) - slope - curvature * change
+        if np.max(np.abs(neglected[sides.exists]), initial=0.0) <= tolerated:
+            break
+        length /= 2
+    return v.moved(direction, length)

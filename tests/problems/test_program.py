@@ -1,0 +1,139 @@
+"""Programs as data: values, box, tube, and the bound of a low-rank certificate."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Gaussian
+from mercer.kernels.gram import incomplete_cholesky
+from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Quantile
+from mercer.problems import Certificate, KernelProgram
+from mercer.regularizers import L1Coefficients, Mixed, RKHSNorm
+from mercer.solvers import InteriorPoint
+from tests.contracts.all_losses import name_of
+from tests.contracts.all_problems import EVERY_LOSS, labels, make, rows, smooth_targets
+
+N = 40
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=name_of)
+def test_values_follow_from_their_definition(loss):
+    program = make(loss, (0.5, 2.0), regularizer=Mixed(0.3))
+    rng = np.random.default_rng(0)
+    K, y = Gaussian(0.8)(rows(N)), program.y
+    low, high = program.box()
+    A = np.clip(0.3 * rng.uniform(-1, 1, size=N), low, high)
+    B, d = program.sign * A, rng.normal(size=1)
+    f = K @ B + d[0]
+    r = 1 - y * f if loss.classification else y - f
+    C = np.where(r >= 0, 2.0, 0.5)
+    primal = 0.5 * B @ K @ B + 0.3 * abs(d[0]) + np.sum(C * loss.value(r))
+    np.testing.assert_allclose(program.primal(B, d), primal, rtol=1e-12)
+    C = np.where(A >= 0, 2.0, 0.5)
+    dual = y @ B - 0.5 * B @ K @ B - np.sum(C * loss.conjugate(A / C))
+    np.testing.assert_allclose(program.dual(B), dual, rtol=1e-12)
+    np.testing.assert_allclose(program.fitted(B, d), f)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=name_of)
+def test_no_dual_value_is_above_a_primal_value(loss):
+    """Weak duality, for B in the box with ΦᵀB = 0 and any function at all."""
+    program = make(loss, 2.0)
+    rng = np.random.default_rng(1)
+    low, high = program.box()
+    for size in (0.01, 0.1, 1.0):
+        if loss.classification:
+            # Equal sums of both classes, so that yᵀA = 0.
+            A = size * rng.uniform(0, 1, size=N)
+            for sign in (1, -1):
+                A[program.y == sign] /= A[program.y == sign].sum() / size
+        else:
+            A = size * rng.uniform(-0.1, 0.1, size=N)
+            A -= A.mean()
+        np.testing.assert_array_equal(np.clip(A, low, high), A)
+        other = rng.normal(size=N)
+        assert program.dual(program.sign * A) <= program.primal(size * other, rng.normal(size=1)) + 1e-12
+
+
+def test_c_in_all_its_forms():
+    y, penalty = smooth_targets(rows(N)), RKHSNorm().penalty(Gaussian(0.8)(rows(N)), np.ones((N, 1)))
+    for C, below, above in [
+        (2, 2.0, 2.0),
+        (np.arange(1.0, N + 1), np.arange(1.0, N + 1), np.arange(1.0, N + 1)),
+        ((1.0, 3.0), 1.0, 3.0),
+        ((1.0, np.arange(1.0, N + 1)), 1.0, np.arange(1.0, N + 1)),
+    ]:
+        program = KernelProgram.build(penalty, y, Laplace(), C)
+        np.testing.assert_array_equal(program.C_below, np.broadcast_to(below, N))
+        np.testing.assert_array_equal(program.C_above, np.broadcast_to(above, N))
+        np.testing.assert_array_equal(program.box(), (-program.C_below, program.C_above))
+
+
+def test_box_of_one_sided_losses():
+    low, high = make(Hinge(), 2.0).box()
+    np.testing.assert_array_equal(low, 0.0)
+    np.testing.assert_array_equal(high, 2.0)
+    low, high = make(Quantile(0.8), 2.0).box()
+    np.testing.assert_allclose(low, -0.4)
+    np.testing.assert_allclose(high, 1.6)
+
+
+@pytest.mark.parametrize("budget", [0.5, 3.0, 10.0, 39.9, 40.0, 100.0])
+def test_tube_is_the_cheapest(budget):
+    """Against all candidates: the widths at which a residual is on the edge, and zero."""
+    rng = np.random.default_rng(0)
+    program = make(Laplace(), rng.uniform(0.5, 1.5, size=N), budget=budget)
+    B, d = np.zeros(N), rng.normal(size=1)
+    r = np.abs(program.y - d[0])
+
+    def price(width):
+        return budget * width + np.sum(program.C_above * np.maximum(r - width, 0.0))
+
+    best = min(price(width) for width in [0.0, *r])
+    np.testing.assert_allclose(price(program.tube(B, d)), best, rtol=1e-12)
+    np.testing.assert_allclose(program.primal(B, d), best, rtol=1e-12)
+
+
+def test_certificate_of_numbers():
+    certificate = Certificate(primal=3.0, dual=2.0, infeasibility=0.0)
+    assert certificate.gap == 1.0
+    assert certificate.relative_gap == 0.25
+    assert certificate.holds(0.25)
+    assert not certificate.holds(0.2)
+    assert not Certificate(3.0, 3.0, 1e-3).holds(1e-4)
+    assert Certificate(3.0, 3.0, 1e-10).holds(1e-12), "constraints hold to rounding, not to zero"
+    assert not Certificate(np.nan, 3.0, 0.0).holds(1.0)
+    assert not Certificate(3.0, -np.inf, 0.0).holds(1.0)
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Huber(0.2), Hinge()], ids=repr)
+def test_low_rank_certificate_bounds_the_exact_program(loss, tol):
+    X = rows(60, n_columns=1)
+    y = labels(X) if loss.classification else smooth_targets(X)
+    kernel = Gaussian(0.5)
+    factor, ones = incomplete_cholesky(kernel, X, tol=tol), np.ones((60, 1))
+    exact = KernelProgram.build(RKHSNorm().penalty(kernel(X), ones), y, loss, 2.0)
+    optimum = InteriorPoint().solve(exact, tol=1e-10).primal
+    gaps = []
+    for exact_gram in (kernel(X), None):
+        program = KernelProgram.build(RKHSNorm().penalty(factor, ones), y, loss, 2.0, exact_gram=exact_gram)
+        result = InteriorPoint().solve(program, tol=1e-9)
+        certificate = program.certificate(result)
+        assert certificate.dual <= optimum + 1e-7 <= certificate.primal + 2e-7
+        gaps.append(certificate.gap)
+        # The function that is expanded at the landmarks has the primal value that is claimed.
+        a, b = RKHSNorm().penalty(factor, ones).expand(result.B, result.d)
+        f = kernel(X) @ a + b[0]
+        r = 1 - y * f if loss.classification else y - f
+        price = 0.5 * a @ kernel(X) @ a + 2.0 * np.sum(loss.value(r))
+        np.testing.assert_allclose(certificate.primal, price, rtol=1e-6)
+    assert gaps[0] <= gaps[1] * (1 + 1e-6), "one product with the matrix is sharper than the bound by the trace"
+
+
+def test_programs_without_a_quadratic_part():
+    program = make(EpsilonInsensitive(0.1), 2.0, regularizer=L1Coefficients())
+    assert program.gram is None
+    d = np.zeros(N + 1)
+    d[-1] = 0.5
+    np.testing.assert_array_equal(program.fitted(np.ones(N), d), 0.5)
+    np.testing.assert_allclose(program.primal(np.ones(N), d), 2.0 * np.sum(program.loss.value(program.y - 0.5)))
