@@ -336,7 +336,7 @@ def test_sparse_rows(X, kernel):
 
 
 def test_many_sparse_columns():
-    X = sparse.random_array((50, 20_000), density=1e-3, format="csr", rng=0)
+    X = sparse.random_array((50, 10_000), density=1e-3, format="csr", rng=0)
     assert "gradient" in check_kernel(Gaussian(), X).errors
 
 
@@ -351,7 +351,6 @@ def test_data_frames_keep_their_names(X, frame):
         for kernel in (
             Gaussian().on("a"),
             Gaussian(3.0).on(["b"]) + Linear().on(["a", "c"]),
-            Gaussian().on(["a", "b"]),
         ):
             assert "gradient" in check_kernel(kernel, table).errors
         with pytest.raises(ValueError, match="must have the gradient that finite differences give"):

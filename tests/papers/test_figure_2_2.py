@@ -5,7 +5,7 @@ text; at the unit variance of the caption the signal drowns), Gaussian kernel wi
 error in the norm of L^1.5. The thesis uses the piecewise polynomial loss and does not give the size of error from which
 on it is linear; here that is infinite.
 
-Published: a minimum close to p = 1.5, no numbers. Found for p = 1, 1.25, 1.5, 1.75, 2: with the best C for each data set
+Published: a minimum close to p = 1.5, no numbers. Found for p = 1, 1.25, 1.5, 1.75, 2: with the best C of each data set
 0.1605, 0.1530, 0.1510, 0.1516, 0.1536; with C by 5-fold cross-validation 0.1751, 0.1651, 0.1624, 0.1620, 0.1633. On the
 same data p = 1.5 is better than p = 1 by 0.0095 ± 0.0013 and 0.0127 ± 0.0020, than p = 2 by 0.0026 ± 0.0009 and
 0.0008 ± 0.0011: with cross-validation, which the thesis used, 1.5, 1.75 and 2 cannot be told apart in 100 runs.

@@ -1,7 +1,7 @@
 """Table 6.2 of Smola's thesis "Learning with Kernels": data set D of the Santa Fe competition, 25 steps iterated.
 
-Embedding of 20 values, ε-insensitive loss, C and ε where the one-step error on the last 50 patterns is least. The kernel
-(Gaussian, σ² = 0.75) is that of the thesis. Its full set has 100,000 patterns; here the last 1000, 2000 or 3000 are used.
+Embedding of 20 values, Gaussian kernel with σ² = 0.75, ε-insensitive loss, C and ε where the one-step error on the last
+50 patterns is least. The full set has 100,000 patterns; here the last 1000, 2000 or 3000 are used.
 
 Published 0.0639. Found with 1000, 2000, 3000 patterns: 0.096, 0.168, 0.039. The published figure is neither confirmed
 nor refuted: it is the error of one forecast of a chaotic series, and moves more with the number of patterns, C and ε

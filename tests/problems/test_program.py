@@ -5,7 +5,7 @@ import pytest
 
 from mercer.kernels import Gaussian
 from mercer.kernels.gram import incomplete_cholesky
-from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Quantile
+from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile
 from mercer.problems import Certificate, KernelProgram
 from mercer.regularizers import L1Coefficients, Mixed, RKHSNorm
 from mercer.solvers import InteriorPoint
@@ -17,7 +17,8 @@ N = 40
 
 @pytest.mark.parametrize("loss", EVERY_LOSS, ids=name_of)
 def test_values_follow_from_their_definition(loss):
-    program = make(loss, (0.5, 2.0), regularizer=Mixed(0.3))
+    below, above = (2.0, 2.0) if isinstance(loss, Logistic) else (0.5, 2.0)
+    program = make(loss, (below, above), regularizer=Mixed(0.3))
     rng = np.random.default_rng(0)
     K, y = Gaussian(0.8)(rows(N)), program.y
     low, high = program.box()
@@ -25,10 +26,10 @@ def test_values_follow_from_their_definition(loss):
     B, d = program.sign * A, rng.normal(size=1)
     f = K @ B + d[0]
     r = 1 - y * f if loss.classification else y - f
-    C = np.where(r >= 0, 2.0, 0.5)
+    C = np.where(r >= 0, above, below)
     primal = 0.5 * B @ K @ B + 0.3 * abs(d[0]) + np.sum(C * loss.value(r))
     np.testing.assert_allclose(program.primal(B, d), primal, rtol=1e-12)
-    C = np.where(A >= 0, 2.0, 0.5)
+    C = np.where(A >= 0, above, below)
     dual = y @ B - 0.5 * B @ K @ B - np.sum(C * loss.conjugate(A / C))
     np.testing.assert_allclose(program.dual(B), dual, rtol=1e-12)
     np.testing.assert_allclose(program.fitted(B, d), f)
@@ -66,6 +67,14 @@ def test_c_in_all_its_forms():
         np.testing.assert_array_equal(program.C_below, np.broadcast_to(below, N))
         np.testing.assert_array_equal(program.C_above, np.broadcast_to(above, N))
         np.testing.assert_array_equal(program.box(), (-program.C_below, program.C_above))
+
+
+def test_sides_meet_where_the_loss_is_zero():
+    """Two weights would tear a loss apart that is not zero at r = 0: the program would not be convex."""
+    with pytest.raises(
+        ValueError, match=r"C must be the same below and above for Logistic\(\), which is not zero at r = 0"
+    ):
+        make(Logistic(), (0.5, 2.0))
 
 
 def test_box_of_one_sided_losses():

@@ -83,8 +83,8 @@ def _integrate(function: Callable[[Array], Array], edges: Array) -> Array:
         middle = (start + stop) / 2
         whole = _gauss(function, start, stop)
         halves = _gauss(function, start, middle) + _gauss(function, middle, stop)
-        scale = max(scale, np.abs(halves).max())
-        done = np.abs(whole - halves) <= 1e-14 * scale
+        scale = max(scale, float(np.max(np.abs(halves), where=np.isfinite(halves), initial=0.0)))
+        done = ~(np.abs(whole - halves) > 1e-14 * scale)  # what is not a number will not become one
         np.add.at(integrals, piece[done], halves[done])
         if done.all():
             break

@@ -73,6 +73,8 @@ class QuantileBand(BaseEstimator):
                 f"coverage of QuantileBand must be between 0 and 1, got {self.coverage!r}; it is the share of targets "
                 "inside the band."
             )
+        if np.ndim(y) > 1:
+            raise ValueError(f"y of QuantileBand must be one column, got {np.shape(y)}; fit one band for each target.")
         tail = (1 - float(self.coverage)) / 2
         shared = self.get_params(deep=False)
         del shared["coverage"]

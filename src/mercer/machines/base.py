@@ -25,9 +25,6 @@ from mercer.solvers import SolverResult, choose_solver
 
 Array = NDArray[Any]
 
-# The interior point method needs about ten iterations; many more mean that something is wrong.
-_MAX_ITER = 200
-
 
 @dataclass
 class Expansion:
@@ -103,11 +100,17 @@ class KernelMachine(BaseEstimator):
         return values[0] * weight, values[1] * weight
 
     def _solve(
-        self, X: Any, targets: list[Array], loss: Loss, C: tuple[Array, Array], budget_share: float | None = None
+        self,
+        X: Any,
+        targets: list[Array],
+        loss: Loss,
+        C: tuple[Array, Array],
+        used: Array,
+        budget_share: float | None = None,
     ) -> list[Expansion]:
-        """Build and solve the program of each target on rows that all have a positive weight."""
+        """Build and solve the program of each target on the rows at the positions `used`, which all have a weight."""
         gram, columns = self._prepare(X)
-        penalty = as_regularizer(self.regularizer).penalty(gram, columns)
+        penalty = as_regularizer(self.regularizer).restricted_to(used).penalty(gram, columns)
         starts = getattr(self, "_results", []) if self.warm_start else []
         expansions = []
         for i, y in enumerate(targets):
@@ -121,23 +124,23 @@ class KernelMachine(BaseEstimator):
                 exact_gram=Gram(self.kernel_, X) if getattr(self, "low_rank_tol", None) is not None else None,
             )
             solver = choose_solver(self.solver, program)
-            start = starts[i] if i < len(starts) and len(starts[i].B) == len(y) else None
-            max_iter = _MAX_ITER if self.max_iter is None else self.max_iter
-            result = solver.solve(program, start=start, tol=self.tol, max_iter=max_iter, verbose=self.verbose)
+            start = starts[i] if i < len(starts) and _fits(starts[i], program) else None
+            result = solver.solve(program, start=start, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
             self.solver_ = solver.name
             coef, parametric = penalty.expand(result.B, result.d)
             expansions.append(Expansion(_without_rounding(coef), parametric, result, program))
         return expansions
 
-    def _warn_unless_optimal(self, results: list[SolverResult]) -> None:
-        for result in results:
+    def _warn_unless_optimal(self, results: list[SolverResult], gaps: list[float]) -> None:
+        for result, gap in zip(results, gaps, strict=True):
             if result.status == "interrupted":
                 message = "was interrupted; set warm_start=True and call fit again to go on"
             elif result.status != "optimal":
                 message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
+            elif gap > self.tol:
+                message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
             else:
                 continue
-            gap = result.gap / (abs(result.primal) + 1)
             warnings.warn(
                 f"{type(self).__name__} {message} (relative gap {gap:.1e}, tol {self.tol:.1e}).",
                 ConvergenceWarning,
@@ -150,6 +153,7 @@ class KernelMachine(BaseEstimator):
         X holds the rows at the positions `used` of the training set.
         """
         results = [expansion.result for expansion in expansions]
+        gaps = [expansion.program.certificate(expansion.result).relative_gap for expansion in expansions]
         coef = np.column_stack([expansion.coef for expansion in expansions])
         parametric = np.column_stack([expansion.parametric for expansion in expansions])
         support = np.flatnonzero(np.any(coef != 0, axis=1))
@@ -159,7 +163,7 @@ class KernelMachine(BaseEstimator):
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         story: dict[str, list[Any]] = {
-            "gap_": [expansion.program.certificate(expansion.result).relative_gap for expansion in expansions],
+            "gap_": gaps,
             "status_": [result.status for result in results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
@@ -170,7 +174,7 @@ class KernelMachine(BaseEstimator):
         for name, values in story.items():
             setattr(self, name, values[0] if single else values)
         self._results = results
-        self._warn_unless_optimal(results)
+        self._warn_unless_optimal(results, gaps)
 
     def _function(self, X: Any) -> Array:
         """Values of the fitted function at new rows, in blocks."""
@@ -210,6 +214,11 @@ def _default_kernel(X: Any) -> Gaussian:
         for i, (start, stop) in enumerate(pairwise(used.indptr))
     }
     return Gaussian.scaled_to(used[[rows[key] for key in sorted(rows)]])
+
+
+def _fits(start: SolverResult, program: KernelProgram) -> bool:
+    """Whether an earlier solution has the shape of this program's."""
+    return len(start.B) == len(program.y) and len(start.d) == program.columns.shape[1]
 
 
 def _without_rounding(coef: Array) -> Array:

@@ -110,7 +110,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         X, codes = rows_in_use(X, used, self.kernel), codes[used]
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]))
+        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), used)
         self._store(X, used, expansions, single=len(self.classes_) == 2)
         return self
 

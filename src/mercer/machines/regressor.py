@@ -32,7 +32,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
             loss = loss.restricted_to(used)
         X, y = rows_in_use(X, used, self.kernel), y[used]
         targets = list(y.reshape(len(y), -1).T)
-        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), budget_share)
+        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), used, budget_share)
         self._store(X, used, expansions, single=self._y_is_single)
         return expansions
 

@@ -114,6 +114,10 @@ class KernelProgram:
         sign = y if loss.classification else np.ones(n)
         below, above = C if isinstance(C, tuple) else (C, C)
         C_below, C_above = (np.broadcast_to(np.asarray(side, dtype=np.float64), n) for side in (below, above))
+        if np.any(C_below != C_above) and np.any(loss.value(np.zeros(n)) != 0):
+            raise ValueError(
+                f"C must be the same below and above for {loss!r}, which is not zero at r = 0; give one C per sample."
+            )
         return cls(
             penalty.gram,
             penalty.columns,
@@ -127,6 +131,13 @@ class KernelProgram:
             budget,
             exact_gram,
         )
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether the loss is |r|."""
+        low, high = self.loss.dual_interval
+        flat = any(np.any(np.asarray(width) > 0) for width in self.loss.insensitivity)
+        return bool(self.loss.piecewise_linear and not flat and np.all(np.equal(low, -1)) and np.all(np.equal(high, 1)))
 
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""

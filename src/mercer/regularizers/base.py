@@ -48,6 +48,10 @@ class Regularizer(BaseEstimator, ABC):
 
     needs_positive_kernel: bool = True
 
+    def restricted_to(self, samples: Array) -> Regularizer:
+        """The regularizer for some of the samples, by their positions; itself if it has no entries for each."""
+        return self
+
     @abstractmethod
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The normal form, from the Gram matrix and the parametric columns at the training rows."""

@@ -87,6 +87,10 @@ class L2Coefficients(Regularizer):
     def __init__(self, matrix: Any = None):
         self.matrix = matrix
 
+    def restricted_to(self, samples: Array) -> Regularizer:
+        """The same with the rows and columns of M that belong to some samples."""
+        return self if self.matrix is None else L2Coefficients(np.asarray(self.matrix)[np.ix_(samples, samples)])
+
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""
         half = self._solve(need_matrix(self, gram))

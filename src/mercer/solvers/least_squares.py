@@ -7,7 +7,7 @@ import numpy as np
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
+from mercer.solvers.result import Options, Solver, SolverResult, Status
 
 
 class LeastSquares(Solver):
@@ -57,5 +57,4 @@ class LeastSquares(Solver):
         except SingularSystem:
             status, B, d = "stalled", np.zeros(len(problem.y)), np.zeros(n_columns)
         B, d = projected.to_original(B, d)
-        iterate = Iterate(problem.primal(B, d), problem.dual(B))
-        return SolverResult(status, B, d, iterate.primal, iterate.dual, 1, [iterate])
+        return self._result(status, problem, B, d, 1, options)

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from mercer.problems import KernelProgram
-from mercer.solvers.result import Iterate, Options, Solver, SolverResult
+from mercer.solvers.result import Options, Solver, SolverResult
 
 
 class LinearProgram(Solver):
@@ -62,11 +62,16 @@ class LinearProgram(Solver):
         signed_y = problem.sign * problem.y
         b = np.concatenate([above - signed_y, below + signed_y])
         cost = np.concatenate([problem.bounds, problem.bounds, high, -low])
-        solution = linprog(cost, A_ub=A, b_ub=b, bounds=(0, None), method="highs", options={"disp": options.verbose})
-        if solution.status != 0:
+        limits = {} if options.max_iter is None else {"maxiter": options.max_iter}
+        solution = linprog(
+            cost, A_ub=A, b_ub=b, bounds=(0, None), method="highs", options={"disp": options.verbose, **limits}
+        )
+        if solution.status not in (0, 1):
             raise ArithmeticError(f"HiGHS failed on a program that has a solution: {solution.message}")
+        if solution.x is None:  # stopped before it had a solution: the zero function is one
+            B, d = np.zeros(n), np.zeros(n_columns)
+            return self._result("max_iter", problem, B, d, solution.nit, options)
         d = solution.x[:n_columns] - solution.x[n_columns : 2 * n_columns]
         multipliers = -solution.ineqlin.marginals
         B = problem.sign * (multipliers[:n] - multipliers[n:])
-        iterate = Iterate(problem.primal(B, d), problem.dual(B))
-        return SolverResult("optimal", B, d, iterate.primal, iterate.dual, int(solution.nit), [iterate])
+        return self._result("optimal" if solution.status == 0 else "max_iter", problem, B, d, solution.nit, options)

@@ -65,6 +65,17 @@ class Solver(ABC):
 
     name: ClassVar[str]
 
+    def _result(
+        self, status: Status, problem: KernelProgram, B: Array, d: Array, n_iter: int, options: Options
+    ) -> SolverResult:
+        """The result of a direct method, which has no history but its end; "stalled" if rounding spoilt it."""
+        iterate = Iterate(problem.primal(B, d), problem.dual(B))
+        if status == "optimal" and not abs(iterate.gap) <= options.tol * (abs(iterate.primal) + 1):
+            status = "stalled"
+        if options.callback is not None:
+            options.callback(0, iterate)
+        return SolverResult(status, B, d, iterate.primal, iterate.dual, int(n_iter), [iterate])
+
     @abstractmethod
     def refusal(self, problem: KernelProgram) -> str | None:
         """Why this solver cannot take the problem; None if it can."""
@@ -79,7 +90,7 @@ class Solver(ABC):
         *,
         start: SolverResult | None = None,
         tol: float = 1e-8,
-        max_iter: int = 100,
+        max_iter: int | None = None,
         callback: Callable[[int, Iterate], object] | None = None,
         verbose: bool = False,
     ) -> SolverResult:
@@ -93,8 +104,8 @@ class Solver(ABC):
             Solution of a similar program to start from.
         tol : float
             Relative gap (primal - dual) / (|primal| + 1) to reach.
-        max_iter : int
-            Largest number of iterations.
+        max_iter : int, optional
+            Largest number of iterations; by default what the solver thinks is more than enough.
         callback : callable, optional
             Called as ``callback(iteration, iterate)``; if it returns True, the solver stops there.
         verbose : bool
@@ -112,6 +123,6 @@ class Options:
 
     start: SolverResult | None
     tol: float
-    max_iter: int
+    max_iter: int | None
     callback: Callable[[int, Iterate], object] | None
     verbose: bool

@@ -20,6 +20,8 @@ from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
 
+# About ten are needed; many more mean that something is wrong.
+_MAX_ITER = 200
 # Iterations spent after convergence until coefficients can be set to zero without harm.
 _MAX_POLISHING = 2
 
@@ -54,7 +56,14 @@ class InteriorPoint(Solver):
     name = "interior_point"
 
     def refusal(self, problem: KernelProgram) -> str | None:
-        """Nothing is refused that is a kernel program: losses must only be convex."""
+        """Programs that are not convex, and tubes around another loss than the absolute one."""
+        if problem.conditional and problem.gram is not None and np.any(problem.bounds > 0):
+            return (
+                "the kernel is only conditionally positive definite, and columns have a price: its polynomials must be "
+                "free; choose the regularizer 'rkhs'"
+            )
+        if problem.budget is not None and not problem.is_absolute:
+            return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
         return None
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
@@ -66,11 +75,12 @@ class InteriorPoint(Solver):
         best: tuple[float, Variables | None] = (np.inf, None)
         point: tuple[Array, Array] | None = None
         n_polishing = 0
-        progress = tqdm(total=options.max_iter, desc="Interior point", disable=not options.verbose)
+        max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
+        progress = tqdm(total=max_iter, desc="Interior point", disable=not options.verbose)
         try:
             start = None if options.start is None else projected.from_original(options.start)
             v = starting_point(problem, sides, system, start)
-            for iteration in range(options.max_iter + 1):
+            for iteration in range(max_iter + 1):
                 residuals = Residuals(problem, sides, v)
                 history.append(residuals.iterate)
                 if residuals.merit < best[0]:
@@ -86,7 +96,7 @@ class InteriorPoint(Solver):
                 if options.callback is not None and options.callback(iteration, residuals.iterate):
                     status = "interrupted"
                     break
-                if iteration == options.max_iter:
+                if iteration == max_iter:
                     break
                 v = _iterate(v, residuals, sides, system)
                 progress.update()
@@ -121,6 +131,8 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
 def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem) -> Variables:
     """One predictor-corrector iteration."""
     mu = v.complementarity(sides)
+    if not mu > 0:
+        raise SingularSystem
     system.factor(v, sides)
     predictor = system.solve(v, sides, residuals, Targets.predictor(v, sides))
     affine = v.moved(predictor, min(1.0, largest_step(v, predictor, sides)))
