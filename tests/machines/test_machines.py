@@ -514,11 +514,11 @@ def test_interruption_warns_and_can_be_taken_up(X, y, monkeypatch):
 
     n_calls = []
 
-    def interrupted(*args):
+    def interrupted(*args, **options):
         n_calls.append(1)
         if len(n_calls) == 3:
             raise KeyboardInterrupt
-        return iterate(*args)
+        return iterate(*args, **options)
 
     iterate = method._iterate
     monkeypatch.setattr(method, "_iterate", interrupted)

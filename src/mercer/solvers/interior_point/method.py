@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ class InteriorPoint(Solver):
         return None
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
+        result = self._run(problem, options)
+        if options.start is not None and result.status in ("stalled", "max_iter"):
+            # A start near the boundary can be worse than none: what a cold start can, a warm one must.
+            result = self._run(problem, replace(options, start=None))
+        return result
+
+    def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
         problem, sides = projected.problem, Sides(projected.problem)
         system = KKTSystem(problem)
@@ -74,7 +82,7 @@ class InteriorPoint(Solver):
         status: Status = "max_iter"
         best: tuple[float, Variables | None] = (np.inf, None)
         point: tuple[Array, Array] | None = None
-        n_polishing = 0
+        n_polishing, n_cautious = 0, 0
         max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
         progress = tqdm(total=max_iter, desc="Interior point", disable=not options.verbose)
         try:
@@ -85,6 +93,9 @@ class InteriorPoint(Solver):
                 history.append(residuals.iterate)
                 if residuals.merit < best[0]:
                     best = (residuals.merit, v)
+                    n_cautious = max(0, n_cautious - 1)
+                else:
+                    n_cautious = min(4, n_cautious + 2)
                 progress.set_postfix(gap=f"{residuals.relative_gap:.1e}")
                 if residuals.converged(options.tol):
                     status = "optimal"
@@ -98,7 +109,7 @@ class InteriorPoint(Solver):
                     break
                 if iteration == max_iter:
                     break
-                v = _iterate(v, residuals, sides, system)
+                v = _iterate(v, residuals, sides, system, cautious=n_cautious > 2)
                 progress.update()
         except (KeyboardInterrupt, SingularSystem) as error:
             if status != "optimal":
@@ -128,16 +139,17 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem) -> Variables:
-    """One predictor-corrector iteration."""
+def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem, *, cautious: bool) -> Variables:
+    """One predictor-corrector iteration; a cautious one turns back to the centre and corrects for nothing."""
     mu = v.complementarity(sides)
     if not mu > 0:
         raise SingularSystem
     system.factor(v, sides)
     predictor = system.solve(v, sides, residuals, Targets.predictor(v, sides))
-    affine = v.moved(predictor, min(1.0, largest_step(v, predictor, sides)))
-    centring = (affine.complementarity(sides) / mu) ** 3
-    corrector = system.solve(v, sides, residuals, Targets.corrector(v, sides, predictor, centring * mu))
+    length = min(1.0, largest_step(v, predictor, sides))
+    centring = (v.moved(predictor, length).complementarity(sides) / mu) ** 3
+    centring, share = (max(centring, 0.5), 0.0) if cautious else (centring, 1.0)
+    corrector = system.solve(v, sides, residuals, Targets.corrector(v, sides, predictor, centring * mu, share))
     if not np.isfinite(corrector.alpha).all():
         raise SingularSystem
     return move(v, corrector, sides, mu, residuals.tolerated)

@@ -28,22 +28,26 @@ class Targets:
     @classmethod
     def predictor(cls, v: Variables, sides: Sides) -> Targets:
         """All products to zero."""
-        return cls.corrector(v, sides, None, 0.0)
+        return cls.corrector(v, sides, None, 0.0, 0.0)
 
     @classmethod
-    def corrector(cls, v: Variables, sides: Sides, predictor: Variables | None, mu: float) -> Targets:
-        """All products to mu, minus the second-order term that the predictor found."""
+    def corrector(cls, v: Variables, sides: Sides, predictor: Variables | None, mu: float, share: float) -> Targets:
+        """All products to mu, minus a share of the second-order term that the predictor found.
+
+        Where the predictor could go only a short way, the term is that of a step which will never be made: taken in
+        full it may send the method round in circles [Colombo2008]_.
+        """
         z = mu - v.alpha * v.z
         s = mu - v.room * v.s
         w_low = mu - (sides.bounds + v.w) * v.w_low
         w_high = mu - (sides.bounds - v.w) * v.w_high
         tube = mu - v.left_over(sides) * v.tube
         if predictor is not None:
-            z -= predictor.alpha * predictor.z
-            s -= predictor.room * predictor.s
-            w_low -= predictor.w * predictor.w_low
-            w_high += predictor.w * predictor.w_high
-            tube += predictor.alpha.sum() * predictor.tube
+            z -= share * predictor.alpha * predictor.z
+            s -= share * predictor.room * predictor.s
+            w_low -= share * predictor.w * predictor.w_low
+            w_high += share * predictor.w * predictor.w_high
+            tube += share * predictor.alpha.sum() * predictor.tube
         return cls(z, s, w_low, w_high, tube)
 
 
