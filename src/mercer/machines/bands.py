@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.losses import Quantile
-from mercer.machines.regressor import SupportVectorRegressor
+from mercer.machines.regressor import SupportVectorRegressor, regression_targets
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ class QuantileBand(BaseEstimator):
                 f"coverage of QuantileBand must be between 0 and 1, got {self.coverage!r}; it is the share of targets "
                 "inside the band."
             )
-        if np.ndim(y) > 1:
+        if regression_targets(y, X).ndim > 1:
             raise ValueError(f"y of QuantileBand must be one column, got {np.shape(y)}; fit one band for each target.")
         tail = (1 - float(self.coverage)) / 2
         shared = self.get_params(deep=False)

@@ -21,7 +21,7 @@ from mercer.losses import Loss
 from mercer.machines.parametric import ParametricPart
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
-from mercer.solvers import SolverResult, choose_solver
+from mercer.solvers import SolverResult, check_solver_name, choose_solver
 
 Array = NDArray[Any]
 
@@ -64,6 +64,7 @@ class KernelMachine(BaseEstimator):
 
     def _prepare(self, X: Any) -> tuple[Any, Array]:
         """The kernel for these rows, its Gram matrix or a low-rank factor of it, and the parametric columns."""
+        check_solver_name(getattr(self, "solver", "auto"))
         self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -190,8 +191,8 @@ class KernelMachine(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernel = self.kernel
-        tags.input_tags.pairwise = bool(kernel is not None and kernel.pairwise)
-        tags.input_tags.sparse = kernel is None or bool(kernel._accepts_sparse)
+        tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
+        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "_accepts_sparse", False))
         return tags
 
 
@@ -235,7 +236,7 @@ def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
     off_diagonal = (K / scale)[~np.eye(n, dtype=bool)]
     if off_diagonal.max() < 1e-6 and off_diagonal.min() > -1e-6:
         message = "the identity: all rows look different; widen the kernel or scale the columns"
-    elif off_diagonal.min() > 1 - 1e-9:
+    elif np.ptp(K) <= 1e-9 * np.abs(K).max():
         message = "constant: all rows look alike; narrow the kernel or scale the columns"
     else:
         return

@@ -222,7 +222,5 @@ def regression_targets(y: Any, X: Any) -> Array:
     if y is None:
         raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim > 2:
-        raise ValueError(f"y must have one or two dimensions, got {y.ndim}; give one column for each target.")
     check_consistent_length(X, y)
     return y

@@ -38,6 +38,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
 
     Notes
     -----
+    There is no sample_weight: a repeated sample knows its copy when it is left out, a weighted one does not, so that
+    weights would not mean what they mean elsewhere.
+
     With the parametric columns Φ projected out, the residual of sample i when it is left out is B_i / (S⁻¹)_ii, where
     (K̃ + penalty) B = y on the complement of Φ: each penalty costs O(n²) after one eigendecomposition, O(n³).
 

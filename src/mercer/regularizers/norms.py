@@ -89,7 +89,10 @@ class L2Coefficients(Regularizer):
 
     def restricted_to(self, samples: Array) -> Regularizer:
         """The same with the rows and columns of M that belong to some samples."""
-        return self if self.matrix is None else L2Coefficients(np.asarray(self.matrix)[np.ix_(samples, samples)])
+        matrix = np.asarray(self.matrix)
+        if self.matrix is None or matrix.ndim != 2 or min(matrix.shape) <= max(samples):
+            return self  # of a wrong shape: `penalty` will say so
+        return L2Coefficients(matrix[np.ix_(samples, samples)])
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""
@@ -177,7 +180,7 @@ def as_regularizer(regularizer: Any) -> Regularizer:
     """
     if isinstance(regularizer, Regularizer):
         return regularizer
-    if regularizer not in _BY_NAME:
+    if not isinstance(regularizer, str) or regularizer not in _BY_NAME:
         raise ValueError(
             f"regularizer must be a Regularizer or one of {sorted(_BY_NAME)}, got {regularizer!r}; choose one of them."
         )

@@ -4,7 +4,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Iterate, Solver, SolverResult
-from mercer.solvers.selection import SOLVERS, choose_solver
+from mercer.solvers.selection import SOLVERS, check_solver_name, choose_solver
 
 __all__ = [
     "Solver",
@@ -15,4 +15,5 @@ __all__ = [
     "LeastSquares",
     "SOLVERS",
     "choose_solver",
+    "check_solver_name",
 ]

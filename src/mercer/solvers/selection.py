@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
@@ -19,7 +21,9 @@ def choose_solver(name: str, problem: KernelProgram) -> Solver:
     --------
     >>> import numpy as np
     >>> from mercer.losses import Huber, Squared
-    >>> from mercer.problems import KernelProgram
+    >>> from typing import Any
+
+    from mercer.problems import KernelProgram
     >>> from mercer.regularizers import RKHSNorm
     >>> from mercer.solvers import choose_solver
     >>> penalty = RKHSNorm().penalty(np.eye(3), np.ones((3, 1)))
@@ -28,8 +32,18 @@ def choose_solver(name: str, problem: KernelProgram) -> Solver:
     least_squares
     interior_point
     """
-    if name == "auto":
-        return next(solver for solver in SOLVERS.values() if solver.refusal(problem) is None)
-    if name not in SOLVERS:
+    check_solver_name(name)
+    if name != "auto":
+        return SOLVERS[name]
+    refusals = {solver.name: solver.refusal(problem) for solver in SOLVERS.values()}
+    for solver in SOLVERS.values():
+        if refusals[solver.name] is None:
+            return solver
+    reasons = "; ".join(f"{solver}: {reason}" for solver, reason in refusals.items())
+    raise ValueError(f"No solver can solve this problem: {reasons}.")
+
+
+def check_solver_name(name: Any) -> None:
+    """Refuse names that no solver has."""
+    if not isinstance(name, str) or name not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}; choose one of them.")
-    return SOLVERS[name]

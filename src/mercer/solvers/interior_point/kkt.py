@@ -61,7 +61,8 @@ class KKTSystem:
         self._solved_columns = self._inverse.solve(columns)
         schur = columns.T @ self._solved_columns + np.diag(1.0 / stiffness)
         try:
-            self._schur = cho_factor(schur + 1e-15 * np.trace(schur) / max(1, len(schur)) * np.eye(len(schur)))
+            # A jitter for each column by itself: those without a price are small beside those far from their bound.
+            self._schur = cho_factor(schur + 1e-15 * np.diag(np.diagonal(schur)))
         except (LinAlgError, ValueError) as error:  # not definite, or not finite
             raise SingularSystem from error
 

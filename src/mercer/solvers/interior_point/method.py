@@ -69,7 +69,8 @@ class InteriorPoint(Solver):
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         result = self._run(problem, options)
-        if options.start is not None and result.status in ("stalled", "max_iter"):
+        failed = result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None)
+        if options.start is not None and failed:
             # A start near the boundary can be worse than none: what a cold start can, a warm one must.
             result = self._run(problem, replace(options, start=None))
         return result
