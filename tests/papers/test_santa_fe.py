@@ -7,8 +7,8 @@ Published 0.0639. Found with 1000, 2000, 3000 patterns: 0.095, 0.169, 0.039. The
 nor refuted: it is the error of one forecast of a chaotic series, and moves more with the number of patterns, C and ε
 (0.033 to 0.28 over the settings tried with 1000 patterns) than methods differ in the table. It is not the solver: a
 gap below 1e-6 gives the same errors to 1e-4. Forecasts from 20 places in the continuation, of which the published one
-is the first, have a common error of 0.205, 0.214, 0.184 (single ones 0.05 to 0.40 with 1000 patterns), where the constant
-mean of the last 1000 values has 0.242.
+is the first, have a common error of 0.205, 0.214, 0.184 (single ones 0.05 to 0.40 with 1000 patterns), where the
+constant mean of the last 1000 values has 0.242.
 """
 
 import numpy as np
