@@ -116,7 +116,7 @@ def peers(n, rounds=2, width=1.0, C=10.0, epsilon=0.1):
         "Mercer, low rank": low_rank,
         "clarabel, n + n": generic(dual_with_moduli, "clarabel"),
         "piqp, 2n dense": generic(dual_of_twice_the_size, "piqp"),
-        "osqp, n + n": generic(dual_with_moduli, "osqp", eps_abs=1e-8, eps_rel=1e-8, max_iter=20_000, time_limit=120.0),
+        "osqp, n + n": generic(dual_with_moduli, "osqp", eps_abs=1e-8, eps_rel=1e-8, max_iter=20_000, time_limit=20.0),
     }
     best, results = dict.fromkeys(rivals, np.inf), {}
     for _ in range(rounds):

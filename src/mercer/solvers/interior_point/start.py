@@ -40,10 +40,11 @@ def starting_point(
     fitted = problem.fitted(B, d)
     force = sides.sign * (fitted - problem.y) + sides.slope(alpha) + tube.sum()
     margin = _MULTIPLIER_MARGIN * (float(np.mean(np.abs(force[sides.exists]))) or 1.0)
-    # At a solution all forces vanish, but not the gap of the point that was pulled inside: multipliers must carry it.
-    pulled = np.sum(sides.sign * alpha, axis=0)
-    gap = abs(problem.primal(pulled, d) - problem.dual(pulled))
-    margin = max(margin, gap / float(alpha.sum())) if np.isfinite(gap) else margin
+    if start is not None:
+        # At a solution all forces vanish, but not the gap of the point that was pulled inside: multipliers carry it.
+        pulled = np.sum(sides.sign * alpha, axis=0)
+        gap = abs(problem.primal(pulled, d) - problem.dual(pulled))
+        margin = max(margin, gap / float(alpha.sum())) if np.isfinite(gap) else margin
     z = np.where(sides.exists, np.maximum(force, 0.0) + margin, 0.0)
     s = np.where(sides.bounded, np.maximum(-force, 0.0) + margin, 0.0)
     p = sides.penalised
