@@ -5,7 +5,7 @@ cross-validation of the absolute error for each model and data set, errors again
 
 Found, published in brackets: L1 error nonparametric 0.117 (0.126), semiparametric 0.088 (0.089), wrong basis 0.115
 (0.127); L2 error 0.162 (0.176), 0.119 (0.120), 0.160 (0.186). The semiparametric model is the best of the three in 87
-data sets (82), and beats the nonparametric one in 92 in L1 and in 85 in L2. The noise is uniform on [-0.2, 0.2]; the
+data sets (82), and beats the nonparametric one in 93 in L1 and in 85 in L2. The noise is uniform on [-0.2, 0.2]; the
 standard deviation of 0.2 that the text states gives L1 errors of about 0.16, 0.12, 0.16 at the best common C.
 """
 
