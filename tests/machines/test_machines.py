@@ -94,8 +94,6 @@ def test_weight_zero_leaves_a_sample_out(model, X, X_new):
 @every_machine
 def test_weight_two_doubles_a_sample(model, X, X_new):
     if model.regularizer == "l2":
-        pytest.skip("a repeated sample brings a second kernel function, whose coefficient is priced by itself")
-    if model.regularizer == "l2":
         pytest.skip("two copies share their coefficient, which then costs half")
     y = targets(model, X)
     weight = np.where(np.arange(N) % 3 == 0, 2.0, 1.0)
