@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from mercer.losses import EpsilonInsensitive, Hinge, Loss
-from mercer.machines import SupportVectorClassifier, SupportVectorRegressor
+from mercer.losses import Loss
 from mercer.plots.grids import Array, Sample, codes_of, require, support_of
 from mercer.plots.planes import draw_regions, draw_surface
 from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
@@ -222,10 +221,5 @@ def _is_sparse(estimator: Any) -> bool:
 
 
 def _loss(estimator: Any) -> Any:
-    """The loss of an estimator, if it has one; None stands for the default of the machines."""
-    loss = getattr(estimator, "loss_", getattr(estimator, "loss", None))
-    if loss is None and isinstance(estimator, SupportVectorRegressor):
-        return EpsilonInsensitive(0.1)
-    if loss is None and isinstance(estimator, SupportVectorClassifier):
-        return Hinge()
-    return loss
+    """The loss that a fitted estimator used, if it says so."""
+    return getattr(estimator, "loss_", None)

@@ -77,7 +77,7 @@ def support_of(estimator: Any, X: Array, *, sparse: bool) -> Array | None:
     tol times the largest count as zero.
     """
     support = getattr(estimator, "support_", None)
-    rows = getattr(estimator, "support_vectors_", getattr(estimator, "_support_rows", None))
+    rows = getattr(estimator, "support_vectors_", None)
     if support is None or rows is None or (len(support) and np.max(support) >= len(X)):
         return None
     rows = np.asarray(rows, dtype=np.float64).reshape(len(support), -1)

@@ -106,7 +106,7 @@ class InteriorPoint(Solver):
                         break
                     n_polishing += 1
                 if options.callback is not None and options.callback(iteration, residuals.iterate):
-                    status = "interrupted"
+                    status = status if status == "optimal" else "interrupted"
                     break
                 if iteration == max_iter:
                     break
