@@ -416,3 +416,17 @@ def test_errors_come_before_heavy_work(X, y):
     ]:
         with pytest.raises(ValueError, match=message):
             SupportVectorRegressor(kernel, **change).fit(objects, y)
+
+
+@every_machine
+@pytest.mark.parametrize("tol", [0, -1e-3, np.nan, np.inf, None, True, "small"])
+def test_tol(model, tol, X, y):
+    with pytest.raises(ValueError, match=r"tol of \w+ must be a number > 0, got .*; it is the relative gap to reach"):
+        clone(model).set_params(tol=tol).fit(X, y)
+
+
+@every_machine
+@pytest.mark.parametrize("max_iter", [-1, 2.5, np.inf, True, "many"])
+def test_max_iter(model, max_iter, X, y):
+    with pytest.raises(ValueError, match=r"max_iter of \w+ must be a whole number >= 0, got .*; or None"):
+        clone(model).set_params(max_iter=max_iter).fit(X, y)

@@ -161,3 +161,22 @@ def test_kernel_ridge_equals_the_squared_machine(X, y, X_new):
         machine = SupportVectorRegressor(kernel, loss=Squared(), C=2.0, parametric="linear").fit(X, y)
         np.testing.assert_allclose(ridge.predict(X_new), machine.predict(X_new), atol=1e-9)
         np.testing.assert_allclose(ridge.parametric_coef_, machine.parametric_coef_, atol=1e-8)
+
+
+def test_weighted_ridge_is_that_of_scikit_learn(X, y):
+    weight = np.random.default_rng(3).uniform(0.2, 3.0, size=len(y))
+    theirs = kernel_ridge.KernelRidge(alpha=0.3, kernel="rbf", gamma=GAMMA).fit(X, y, weight)
+    ours = KernelRidge(Gaussian(WIDTH), penalties=0.3, parametric=None).fit(X, y, weight)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-9)
+
+
+def test_weighted_leave_one_out_error_is_that_of_fits_without_the_row(X, y):
+    X, y = np.vstack([X[:20], X[:5]]), np.concatenate([y[:20], y[:5] + 0.1])  # five rows come twice
+    weight = np.random.default_rng(4).uniform(0.2, 3.0, size=len(y))
+    model = KernelRidge(Gaussian(WIDTH), penalties=0.3).fit(X, y, weight)
+    total = 0.0
+    for row in X[:20]:
+        out = np.all(row == X, axis=1)
+        predicted = KernelRidge(Gaussian(WIDTH), penalties=0.3).fit(X[~out], y[~out], weight[~out]).predict(X[out])
+        total += np.sum(weight[out] * (y[out] - predicted) ** 2)
+    np.testing.assert_allclose(model.leave_one_out_error_, [np.sqrt(total / weight.sum())], rtol=1e-9)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+
+from mercer.kernels.blas import allowed_threads, single_threaded_blas
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel, Sides
@@ -24,44 +24,6 @@ TILE = 384
 T = TypeVar("T")
 Array = NDArray[Any]
 Tile = tuple[slice, slice]
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
-def allowed_threads() -> int:
-    """As many threads as BLAS may use now: whoever limits BLAS (joblib, threadpoolctl, a shell) limits Mercer too."""
-    return max((library["num_threads"] for library in _blas().info()), default=1)
-
-
-class _SingleThreadedBlas:
-    """Keeps BLAS to one thread while any of Mercer's own thread pools runs.
-
-    BLAS has one limit for the whole process, so nested and concurrent users are counted: the first one sets the limit
-    and the last one restores it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limiter: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._limiter = _blas().limit(limits=1)
-            self._users += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limiter.restore_original_limits()
-
-
-_single_threaded_blas = _SingleThreadedBlas()
 
 
 def run_threaded(
@@ -93,7 +55,7 @@ def run_threaded(
             raise
         return state
 
-    with _single_threaded_blas, ThreadPoolExecutor(n_threads) as pool:
+    with single_threaded_blas, ThreadPoolExecutor(n_threads) as pool:
         try:
             futures = [pool.submit(take_tiles) for _ in range(n_threads)]
             return [future.result() for future in futures]

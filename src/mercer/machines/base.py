@@ -21,7 +21,7 @@ from mercer.losses import Loss
 from mercer.machines.parametric import ParametricPart
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
-from mercer.solvers import SolverResult, check_solver_name, choose_solver
+from mercer.solvers import SolverResult, check_options, check_solver_name, choose_solver
 
 Array = NDArray[Any]
 
@@ -65,6 +65,7 @@ class KernelMachine(BaseEstimator):
     def _prepare(self, X: Any) -> tuple[Any, Array]:
         """The kernel for these rows, its Gram matrix or a low-rank factor of it, and the parametric columns."""
         check_solver_name(getattr(self, "solver", "auto"))
+        check_options(getattr(self, "tol", 1e-3), getattr(self, "max_iter", None), type(self).__name__)
         self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -85,12 +86,7 @@ class KernelMachine(BaseEstimator):
 
     def _weights(self, sample_weight: Any, n: int) -> tuple[Array, Array]:
         """C_i of negative and of positive residuals of each sample."""
-        weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, np.empty((n, 1)))
-        if np.any(weight < 0) or not np.any(weight > 0):
-            raise ValueError(
-                f"sample_weight of {type(self).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
-                "leave samples out instead."
-            )
+        weight = checked_weights(self, sample_weight, n)
         sides = self.C if isinstance(self.C, tuple) else (self.C, self.C)
         values = [np.asarray(side, dtype=np.float64) for side in sides]
         if len(values) != 2 or any(v.shape not in ((), (n,)) or not np.all(np.isfinite(v) & (v > 0)) for v in values):
@@ -204,17 +200,40 @@ def rows_in_use(X: Any, used: Array, kernel: Kernel | None) -> Any:
     return X[:, used] if kernel is not None and kernel.pairwise else X
 
 
+def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array:
+    """One weight for each of n samples."""
+    weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, np.empty((n, 1)))
+    if np.any(weight < 0) or not np.any(weight > 0):
+        raise ValueError(
+            f"sample_weight of {type(machine).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
+            "leave samples out instead."
+        )
+    return weight
+
+
+def distinct_rows(X: Any) -> tuple[Array, Array]:
+    """Positions where each distinct row is first seen, and for each row which of these it is.
+
+    All objects but vectors count as distinct.
+    """
+    if sparse.issparse(X):
+        used = sparse.csr_array(X)
+        used.sum_duplicates()
+        used.eliminate_zeros()
+        spans = list(pairwise(used.indptr))
+        keys: Any = [used.indices[i:j].tobytes() + used.data[i:j].tobytes() for i, j in spans]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        keys = [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]  # -0 is 0
+    else:
+        keys = range(len(X))
+    first: dict[Any, int] = {}
+    group = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
+    return np.unique(group, return_index=True)[1], group
+
+
 def _default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
-    if not sparse.issparse(X):
-        return Gaussian.scaled_to(np.unique(X, axis=0))
-    used = sparse.csr_array(X)
-    used.sort_indices()
-    rows = {
-        used.indices[start:stop].tobytes() + used.data[start:stop].tobytes(): i
-        for i, (start, stop) in enumerate(pairwise(used.indptr))
-    }
-    return Gaussian.scaled_to(used[[rows[key] for key in sorted(rows)]])
+    return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
 
 
 def _fits(start: SolverResult, program: KernelProgram) -> bool:

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, checked_weights, distinct_rows, rows_in_use
 from mercer.machines.regressor import regression_targets
 
 Array = NDArray[Any]
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
-    """Squared loss, min penalty/2 ||f||² + 1/2 Σ (y_i - f(x_i))², with the penalty of least leave-one-out error.
+    """Squared loss, min penalty/2 ||f||² + 1/2 Σ weight_i (y_i - f(x_i))², with the penalty that predicts best.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     penalty_ : float
         The penalty with the least leave-one-out error.
     penalties_, leave_one_out_error_ : array
-        The path: root mean square error of predicting each sample from all others, for every penalty.
+        The path: root mean square error of predicting each row from all others, for every penalty.
     dual_coef_, support_, parametric_coef_, intercept_, kernel_
         As in `SupportVectorRegressor`.
 
     Notes
     -----
-    There is no sample_weight: a repeated sample knows its copy when it is left out, a weighted one does not, so that
-    weights would not mean what they mean elsewhere.
+    Equal rows are left out together, since one would give the other away; weighing a row is then the same as repeating
+    it.
 
     With the parametric columns Φ projected out, the residual of sample i when it is left out is B_i / (S⁻¹)_ii, where
     (K̃ + penalty) B = y on the complement of Φ: each penalty costs O(n²) after one eigendecomposition, O(n³).
@@ -59,33 +59,38 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.penalties = penalties
         self.parametric = parametric
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and one or several targets y, which share the penalty."""
         X = self._rows(X, reset=True)
         y = regression_targets(y, X)
-        targets = y.reshape(len(y), -1)
+        weight = checked_weights(self, sample_weight, len(y))
+        used = np.flatnonzero(weight)
+        X, weight = rows_in_use(X, used, self.kernel), weight[used]
+        rows, targets, weight, scatter = _merged(X, y[used].reshape(len(used), -1), weight)
+        X, used = rows_in_use(X, rows, self.kernel), used[rows]
         K, Phi = self._prepare(X)
+        # In units of 1 / √weight all samples weigh the same.
+        root = np.sqrt(weight)[:, None]
         # An orthonormal basis Q of the complement of Φ turns the saddle-point system into (QᵀKQ + penalty) b = Qᵀy.
-        Q = np.linalg.qr(Phi, mode="complete")[0][:, Phi.shape[1] :]
-        values, vectors = eigh(Q.T @ K @ Q)
+        Q = np.linalg.qr(root * Phi, mode="complete")[0][:, Phi.shape[1] :]
+        values, vectors = eigh(Q.T @ (root * K * root.T) @ Q)
         values = np.maximum(values, 0.0)
         basis = Q @ vectors
-        z = basis.T @ targets
+        z = basis.T @ (root * targets)
         self.penalties_ = self._grid(values)
         squared = basis**2
         errors = []
         for penalty in self.penalties_:
             inverse = 1.0 / (values + penalty)
-            B = basis @ (inverse[:, None] * z)
-            left_out = B / np.maximum(squared @ inverse, np.finfo(np.float64).tiny)[:, None]
-            errors.append(np.sqrt(np.mean(left_out**2)))
+            left_out = basis @ (inverse[:, None] * z)
+            left_out /= np.maximum(squared @ inverse, np.finfo(np.float64).tiny)[:, None]
+            errors.append(np.sqrt((np.sum(left_out**2) + scatter) / (weight.sum() * targets.shape[1])))
         self.leave_one_out_error_ = np.array(errors)
         self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
-        B = basis @ (z / (values + self.penalty_)[:, None])
-        residual = targets - K @ B - self.penalty_ * B
-        d = np.linalg.lstsq(Phi, residual, rcond=None)[0]
+        B = root * (basis @ (z / (values + self.penalty_)[:, None]))
+        d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
         single = y.ndim == 1
-        self.support_ = np.arange(len(y))
+        self.support_ = used
         self.support_vectors_ = X
         self.dual_coef_ = B[:, 0] if single else B
         self.parametric_coef_ = d[:, 0] if single else d
@@ -113,3 +118,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 f"penalties of KernelRidge must be positive numbers, got {self.penalties!r}; give one or a list."
             )
         return penalties
+
+
+def _merged(X: Any, targets: Array, weight: Array) -> tuple[Array, Array, Array, float]:
+    """Positions of the distinct rows, their mean targets and total weights, and the weighted scatter around the means.
+
+    The sum of squares of rows that are equal is that of their mean, plus the scatter.
+    """
+    rows, group = distinct_rows(X)
+    total = np.bincount(group, weight)
+    means = np.column_stack([np.bincount(group, weight * column) / total for column in targets.T])
+    return rows, means, total, float(np.sum(weight[:, None] * (targets - means[group]) ** 2))

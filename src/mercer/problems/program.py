@@ -141,11 +141,16 @@ class KernelProgram:
 
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
-        return self._times_gram(B) + self.columns @ d
+        return self.times_gram(B) + self.columns @ d
 
-    def primal(self, B: Array, d: Array) -> float:
+    def values(self, B: Array, d: Array, gram_B: Array | None = None) -> tuple[float, float]:
+        """Values of the primal and the dual program, with one product by the Gram matrix (none if it is given)."""
+        gram_B = self.times_gram(B) if gram_B is None else gram_B
+        return self.primal(B, d, gram_B), self.dual(B, gram_B)
+
+    def primal(self, B: Array, d: Array, gram_B: Array | None = None) -> float:
         """Value of the primal program."""
-        gram_B = self._times_gram(B)
+        gram_B = self.times_gram(B) if gram_B is None else gram_B
         r = self.sign * (self.y - gram_B - self.columns @ d)
         C = np.where(r >= 0, self.C_above, self.C_below)
         value = 0.5 * B @ gram_B + self.bounds @ np.abs(d)
@@ -167,15 +172,16 @@ class KernelProgram:
         n_outside = int(np.searchsorted(beyond, self.budget or 0.0, side="right"))
         return float(distance[order[n_outside]]) if n_outside < len(order) else 0.0
 
-    def dual(self, B: Array) -> float:
+    def dual(self, B: Array, gram_B: Array | None = None) -> float:
         """Value of the dual program at a B in its box; rounding at the edge is forgiven."""
+        gram_B = self.times_gram(B) if gram_B is None else gram_B
         A = self.sign * B
         C = np.where(A >= 0, self.C_above, self.C_below)
         low, high = self.loss.dual_interval
         ratio = A / C
         inside = np.clip(ratio, low, high)
         ratio = np.where(np.abs(ratio - inside) <= 1e-12, inside, ratio)
-        return float(self.y @ B - 0.5 * B @ self._times_gram(B) - np.sum(C * self.loss.conjugate(ratio)))
+        return float(self.y @ B - 0.5 * B @ gram_B - np.sum(C * self.loss.conjugate(ratio)))
 
     def box(self) -> tuple[Array, Array]:
         """Lower and upper bounds of A = sign B."""
@@ -211,8 +217,9 @@ class KernelProgram:
     def _shortfall(self, B: Array) -> float:
         """What a low-rank matrix hides of the quadratic form."""
         if self.exact_gram is not None:
-            return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ self._times_gram(B)))
+            return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ self.times_gram(B)))
         return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
 
-    def _times_gram(self, B: Array) -> Array:
+    def times_gram(self, B: Array) -> Array:
+        """Values of the kernel part of the function at the training rows."""
         return np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)

@@ -3,7 +3,7 @@
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
-from mercer.solvers.result import Iterate, Solver, SolverResult
+from mercer.solvers.result import Iterate, Solver, SolverResult, check_options
 from mercer.solvers.selection import SOLVERS, check_solver_name, choose_solver
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "SOLVERS",
     "choose_solver",
     "check_solver_name",
+    "check_options",
 ]

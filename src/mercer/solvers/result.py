@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class Solver(ABC):
         self, status: Status, problem: KernelProgram, B: Array, d: Array, n_iter: int, options: Options
     ) -> SolverResult:
         """The result of a direct method, which has no history but its end; "stalled" if rounding spoilt it."""
-        iterate = Iterate(problem.primal(B, d), problem.dual(B))
+        iterate = Iterate(*problem.values(B, d))
         if status == "optimal" and not abs(iterate.gap) <= options.tol * (abs(iterate.primal) + 1):
             status = "stalled"
         if options.callback is not None:
@@ -111,6 +112,7 @@ class Solver(ABC):
         verbose : bool
             Whether to show a progress bar.
         """
+        check_options(tol, max_iter, f"solver {self.name!r}")
         reason = self.refusal(problem)
         if reason is not None:
             raise ValueError(f"solver {self.name!r} cannot solve this problem: {reason}.")
@@ -126,3 +128,11 @@ class Options:
     max_iter: int | None
     callback: Callable[[int, Iterate], object] | None
     verbose: bool
+
+
+def check_options(tol: Any, max_iter: Any, owner: str) -> None:
+    """Refuse tolerances and numbers of iterations that mean nothing."""
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < float("inf"):
+        raise ValueError(f"tol of {owner} must be a number > 0, got {tol!r}; it is the relative gap to reach.")
+    if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 0):
+        raise ValueError(f"max_iter of {owner} must be a whole number >= 0, got {max_iter!r}; or None.")

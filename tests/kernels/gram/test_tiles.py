@@ -6,8 +6,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian, Linear
+from mercer.kernels.blas import allowed_threads
 from mercer.kernels.gram import Gram
-from mercer.kernels.tiles import allowed_threads, run_threaded
+from mercer.kernels.tiles import run_threaded
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
 
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.residuals import Residuals
@@ -140,12 +141,12 @@ class _LowRankInverse:
     """(L Lᵀ + E)⁻¹ = E⁻¹ - E⁻¹ L (I + Lᵀ E⁻¹ L)⁻¹ Lᵀ E⁻¹, r x r."""
 
     def __init__(self, L: Array):
-        self._L = L
+        self._L = np.asfortranarray(L)
 
     def factor(self, E: Array) -> None:
         self._E = E
         scaled = self._L / np.sqrt(E)[:, None]
-        inner = scaled.T @ scaled
+        inner = dsyrk(1.0, scaled, trans=1)
         inner[np.diag_indices(len(inner))] += 1.0
         try:
             self._factor = cho_factor(inner, overwrite_a=True, check_finite=False)

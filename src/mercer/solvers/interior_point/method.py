@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from mercer.kernels.blas import single_threaded_numpy
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
@@ -68,11 +69,12 @@ class InteriorPoint(Solver):
         return None
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
-        result = self._run(problem, options)
-        failed = result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None)
-        if options.start is not None and failed:
-            # A start near the boundary can be worse than none: what a cold start can, a warm one must.
-            result = self._run(problem, replace(options, start=None))
+        with single_threaded_numpy:
+            result = self._run(problem, options)
+            failed = result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None)
+            if options.start is not None and failed:
+                # A start near the boundary can be worse than none: what a cold start can, a warm one must.
+                result = self._run(problem, replace(options, start=None))
         return result
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
@@ -118,7 +120,7 @@ class InteriorPoint(Solver):
         finally:
             progress.close()
         B, d = projected.to_original(*(point or _plain_solution(problem, sides, best[1])))
-        iterate = Iterate(projected.original.primal(B, d), projected.original.dual(B))
+        iterate = Iterate(*projected.original.values(B, d))
         history[-1:] = [iterate]  # that of the solution, with its zeros
         return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
 
@@ -134,8 +136,8 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
     if not sides.sparse:
         return _plain_solution(problem, sides, v)
     B, d = rounded_to_boundary(problem, sides, v)
-    primal = problem.primal(B, d)
-    keeps = primal - problem.dual(B) <= tol * (abs(primal) + 1) and problem.column_violation(B) <= 1e-9
+    primal, dual = problem.values(B, d)
+    keeps = primal - dual <= tol * (abs(primal) + 1) and problem.column_violation(B) <= 1e-9
     return (B, d) if keeps else None
 
 

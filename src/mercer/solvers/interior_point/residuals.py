@@ -30,15 +30,15 @@ class Residuals:
 
     def __init__(self, problem: KernelProgram, sides: Sides, v: Variables):
         self.B = np.sum(sides.sign * v.alpha, axis=0)
-        fitted = problem.fitted(self.B, v.d)
-        gradient = sides.sign * (fitted - problem.y) + sides.slope(v.alpha)
+        gram_B = problem.times_gram(self.B)
+        gradient = sides.sign * (gram_B + problem.columns @ v.d - problem.y) + sides.slope(v.alpha)
         self.stationarity = np.where(sides.exists, v.z - v.s - gradient - v.tube.sum(), 0.0)
         force = np.abs(gradient[sides.exists])
         self.tolerated = float(np.mean(force) + np.max(np.abs(self.stationarity))) if force.size else 0.0
         image = problem.columns.T @ self.B
         self.columns = v.w - image
         self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)
-        self.iterate = Iterate(problem.primal(self.B, v.d), problem.dual(self.B))
+        self.iterate = Iterate(*problem.values(self.B, v.d, gram_B))
         self.infeasibility = problem.column_violation(self.B)
 
     @property

@@ -36,14 +36,15 @@ def starting_point(
     alpha = np.where(sides.exists, alpha, 0.0)
     if len(sides.budget):
         alpha *= min(1.0, float((1 - _BOX_MARGIN) * sides.budget[0] / alpha.sum()))
-    tube = np.full(len(sides.budget), float(np.mean(np.abs(problem.y - problem.fitted(B, d)))) or 1.0)
     fitted = problem.fitted(B, d)
+    tube = np.full(len(sides.budget), float(np.mean(np.abs(problem.y - fitted))) or 1.0)
     force = sides.sign * (fitted - problem.y) + sides.slope(alpha) + tube.sum()
     margin = _MULTIPLIER_MARGIN * (float(np.mean(np.abs(force[sides.exists]))) or 1.0)
     if start is not None:
         # At a solution all forces vanish, but not the gap of the point that was pulled inside: multipliers carry it.
         pulled = np.sum(sides.sign * alpha, axis=0)
-        gap = abs(problem.primal(pulled, d) - problem.dual(pulled))
+        primal, dual = problem.values(pulled, d)
+        gap = abs(primal - dual)
         margin = max(margin, gap / float(alpha.sum())) if np.isfinite(gap) else margin
     z = np.where(sides.exists, np.maximum(force, 0.0) + margin, 0.0)
     s = np.where(sides.bounded, np.maximum(-force, 0.0) + margin, 0.0)
