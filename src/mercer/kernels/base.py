@@ -129,6 +129,10 @@ class Kernel(BaseEstimator, ABC):
     def _tile(self, left: Any, right: Any) -> Array:
         """Values of k for some prepared rows against some prepared columns: a new array that the caller may change."""
 
+    def _gaussian_rows(self, sides: Sides) -> Array | None:
+        """Rows between which the kernel is exp(-distance² / 2), where products in single precision may use that."""
+        return None
+
     @abstractmethod
     def _diagonal(self, left: Any, right: Any) -> Array:
         """Values k(x, x) from the two sides prepared with Y = None."""

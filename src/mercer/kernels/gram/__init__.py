@@ -1,9 +1,20 @@
 """The Gram engine: matrices, products, rows and low-rank factors, within bounded memory and on all cores."""
 
+from mercer.kernels.gram.columns import Columns, columns_of
 from mercer.kernels.gram.family import gram_family
 from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache
 
-__all__ = ["Gram", "RowCache", "gram_family", "LowRank", "incomplete_cholesky", "nystroem", "choose_landmarks"]
+__all__ = [
+    "Gram",
+    "RowCache",
+    "Columns",
+    "columns_of",
+    "gram_family",
+    "LowRank",
+    "incomplete_cholesky",
+    "nystroem",
+    "choose_landmarks",
+]
