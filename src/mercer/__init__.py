@@ -8,13 +8,22 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "kernels", "losses", "machines", "plots", "problems", "regularizers", "solvers")
+_SUBPACKAGES = (
+    "components", "datasets", "kernels", "losses", "machines", "plots", "problems", "regularizers", "relevance",
+    "solvers",
+)  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
     "NuSupportVectorRegressor": "machines",
     "SupportVectorClassifier": "machines",
     "KernelRidge": "machines",
     "QuantileBand": "machines",
+    "RejectingClassifier": "machines",
+    "RelevantDimensions": "relevance",
+    "KernelPCRegressor": "relevance",
+    "KernelPCClassifier": "relevance",
+    "KernelPCA": "components",
+    "KernelFeatureAnalysis": "components",
 }
 
 __all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
+from mercer.kernels.gram import Gram
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, PolynomialLoss, Squared
 from mercer.regularizers import L1Coefficients, L2Coefficients, Mixed, RKHSNorm
 from mercer.solvers import SOLVERS, InteriorPoint, LeastSquares, LinearProgram, SolverResult, choose_solver
@@ -20,6 +21,9 @@ TYPICAL = {
     "least_squares": make(Squared(), 2.0),
     "linear_program": make(EpsilonInsensitive(0.1), 2.0, regularizer=L1Coefficients()),
     "interior_point": make(EpsilonInsensitive(0.1), 2.0),
+    "smo": make(EpsilonInsensitive(0.1), 2.0),
+    "working_set": make(EpsilonInsensitive(0.1), 2.0),
+    "conjugate_gradients": make(Squared(), 2.0),
 }
 
 
@@ -57,15 +61,18 @@ def test_solvers_agree(problem):
     for result in results[1:]:
         np.testing.assert_allclose(result.primal, results[0].primal, rtol=problem.tol, atol=problem.tol)
         if problem.program.loss.quadratic:
-            # Strongly convex: the function is unique, and its squared distance is bounded by the gap.
+            # Strongly convex: the function is unique, and C/2 times its squared distance is bounded by the gap.
             fitted = [problem.program.fitted(r.B, r.d) for r in (results[0], result)]
-            scale = np.abs(fitted[0]).max() + 1
-            np.testing.assert_allclose(fitted[1], fitted[0], atol=10 * np.sqrt(problem.tol) * scale)
+            gap = problem.tol * (abs(result.primal) + 1)
+            distance = np.sqrt(2 * gap / problem.program.C_above.min())
+            np.testing.assert_allclose(fitted[1], fitted[0], atol=2 * distance + 1e-12)
 
 
 @every_problem
-def test_auto_takes_the_first_solver_that_can(problem):
-    assert choose_solver("auto", problem.program) is solvers_for(problem.program)[0]
+def test_auto_takes_a_direct_solver_for_few_samples(problem):
+    name = choose_solver("auto", problem.program)
+    assert name == solvers_for(problem.program)[0].name
+    assert name.reason
 
 
 @every_problem
@@ -247,10 +254,25 @@ def test_progress_bar(capsys):
         ),
         (LinearProgram(), make(Squared(), regularizer=L1Coefficients()), "Squared.* is not piecewise linear; choose"),
         (LinearProgram(), make(Laplace(), regularizer=L1Coefficients(), budget=1.0), "it has a budget; choose"),
+        (LeastSquares(), replace(make(Squared()), target=np.ones(1)), "its target is not zero; choose"),
+        (
+            LinearProgram(),
+            replace(make(Laplace(), regularizer=L1Coefficients()), target=np.ones(41)),
+            "its target is not zero; choose the solver 'interior_point'",
+        ),
     ],
 )
 def test_refusals(solver, program, reason):
     with pytest.raises(ValueError, match=reason):
+        solver.solve(program)
+
+
+@pytest.mark.parametrize("solver", [InteriorPoint(), LeastSquares(), LinearProgram()], ids=lambda solver: solver.name)
+def test_operators_are_refused_by_solvers_that_need_the_matrix(solver):
+    program = replace(make(Squared()), gram=Gram(Gaussian(0.8), rows(40)))
+    with pytest.raises(
+        ValueError, match="is an operator that is never formed; choose the solver 'smo' or 'working_set'"
+    ):
         solver.solve(program)
 
 

@@ -28,3 +28,27 @@ def test_small_and_strided_arrays_are_overwritten_too():
         result = exp_of_negative(x, 2.0)
         assert result is x
         np.testing.assert_allclose(result, np.exp(-2.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 4e-16), (np.float32, 2e-7)], ids=["double", "single"])
+def test_compiled_powers_of_two(dtype, error):
+    from numba import njit
+
+    from mercer.kernels.exponential_numba import power_of_two
+
+    @njit
+    def powers(t):
+        result = np.empty_like(t)
+        for i in range(len(t)):
+            result[i] = power_of_two(t[i])
+        return result
+
+    lowest = np.finfo(dtype).minexp
+    t = np.linspace(lowest, 0, 100_001).astype(dtype)
+    np.testing.assert_allclose(powers(t), np.exp2(t.astype(np.float64)), rtol=error)
+    whole = np.arange(lowest, 1).astype(dtype)
+    np.testing.assert_array_equal(powers(whole), np.exp2(whole))
+    beyond = np.array([lowest - 1, 2 * lowest, -np.finfo(dtype).max, -np.inf], dtype=dtype)
+    np.testing.assert_array_equal(powers(beyond), 0.0)
+    with pytest.raises(NotImplementedError, match="power_of_two exists only inside compiled functions"):
+        power_of_two(-1.0)

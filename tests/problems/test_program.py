@@ -1,14 +1,16 @@
 """Programs as data: values, box, tube, and the bound of a low-rank certificate."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.kernels.gram import incomplete_cholesky
+from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile
 from mercer.problems import Certificate, KernelProgram
 from mercer.regularizers import L1Coefficients, Mixed, RKHSNorm
-from mercer.solvers import InteriorPoint
+from mercer.solvers import InteriorPoint, SolverResult
 from tests.contracts.all_losses import name_of
 from tests.contracts.all_problems import EVERY_LOSS, labels, make, rows, smooth_targets
 
@@ -53,6 +55,54 @@ def test_no_dual_value_is_above_a_primal_value(loss):
         np.testing.assert_array_equal(np.clip(A, low, high), A)
         other = rng.normal(size=N)
         assert program.dual(program.sign * A) <= program.primal(size * other, rng.normal(size=1)) + 1e-12
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=name_of)
+def test_target_in_both_programs(loss):
+    """The columns of the dual must sum to it, and d pays for it in the primal: no dual value is above a primal one."""
+    rng = np.random.default_rng(2)
+    columns = np.column_stack([np.ones(N), rows(N)])
+    program = make(loss, 2.0, columns=columns)
+    plain = program
+    low, high = program.box()
+    A = np.clip(0.1 * rng.uniform(-1, 1, size=N), low, high)
+    B, other, d = program.sign * A, rng.normal(size=N), rng.normal(size=3)
+    program = replace(program, target=columns.T @ B)
+    np.testing.assert_allclose(program.primal(other, d), plain.primal(other, d) + columns.T @ B @ d, rtol=1e-12)
+    assert program.dual(B) == plain.dual(B)
+    assert program.column_violation(B) < 1e-15
+    assert plain.column_violation(B) > 1e-3
+    assert program.dual(B) <= program.primal(other, d)
+    assert program.certificate(SolverResult("optimal", B, d, 0.0, 0.0, 0)).infeasibility < 1e-15
+    assert program.certificate(SolverResult("optimal", 0.5 * B, d, 0.0, 0.0, 0)).infeasibility > 1e-3
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=name_of)
+def test_shares_in_the_gap(loss):
+    """They add up to the gap where columnsᵀB is the target, are not negative, and vanish where B is as wanted."""
+    below, above = (2.0, 2.0) if isinstance(loss, Logistic) else (0.5, 2.0)
+    program = make(loss, (below, above))
+    rng = np.random.default_rng(3)
+    low, high = program.box()
+    B, d = program.sign * np.clip(0.3 * rng.uniform(-1, 1, size=N), low, high), rng.normal(size=1)
+    program = replace(program, target=program.columns.T @ B)
+    gram_B = program.times_gram(B)
+    shares = program.gap_shares(B, d, gram_B)
+    assert shares.min() >= -1e-14
+    primal, dual = program.values(B, d)
+    np.testing.assert_allclose(shares.sum(), primal - dual, rtol=1e-12)
+    wanted = program.wanted(d, gram_B)
+    # The same function with other dual variables: A = C c'(r), where Fenchel-Young holds with equality.
+    np.testing.assert_allclose(program.gap_shares(wanted, d, gram_B), 0.0, atol=1e-12)
+
+
+def test_matrices_in_memory():
+    X = rows(N)
+    program = make(Huber(0.2))
+    assert program.in_memory
+    assert replace(program, gram=incomplete_cholesky(Gaussian(0.8), X, tol=1e-6)).in_memory
+    assert make(Huber(0.2), regularizer=L1Coefficients()).in_memory
+    assert not replace(program, gram=Gram(Gaussian(0.8), X)).in_memory
 
 
 def test_c_in_all_its_forms():

@@ -1,5 +1,7 @@
 """Every program equals an independent convex solver, which is given the primal program and its definition only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -111,6 +113,55 @@ def test_conditionally_positive_kernel_with_further_columns(loss, X):
     Phi = np.column_stack([polynomials, np.sin(3 * X[:, 0])])
     program = make(loss, 2.0, kernel=kernel, columns=Phi)
     compare(program, loss, 2.0, *reference.rkhs(kernel(X), Phi, order_columns=Phi))
+
+
+@every_loss
+def test_target(loss, X):
+    """columnsᵀB = target, where d costs targetᵀd; feasible, since it is that of a B inside the box."""
+    K, Phi = Gaussian(0.8)(X), np.column_stack([np.ones(N), X[:, 0]])
+    program = make(loss, 2.0, columns=Phi)
+    low, high = program.box()
+    B = program.sign * np.clip(np.linspace(-0.5, 1.0, N), low, high)
+    (h, parametric), price = reference.rkhs(K, Phi)
+    compare(replace(program, target=Phi.T @ B), loss, 2.0, [h, parametric], price + B @ parametric)
+
+
+@some_losses
+def test_target_of_priced_columns(loss, X):
+    K, Phi, weight = Gaussian(0.8)(X), np.column_stack([np.ones(N), X[:, 0]]), np.array([0.0, 0.5])
+    program = make(loss, 2.0, columns=Phi, regularizer=Mixed(list(weight)))
+    low, high = program.box()
+    B = program.sign * np.clip(np.linspace(-0.5, 1.0, N), low, high)
+    (h, parametric), price = reference.rkhs(K, Phi, weight=weight)
+    compare(replace(program, target=Phi.T @ B), loss, 2.0, [h, parametric], price + B @ parametric)
+
+
+@every_loss
+@pytest.mark.parametrize("kernel", [Gaussian(0.8), Multiquadric(0.5), ThinPlate()], ids=repr)
+def test_block_of_a_solution_solves_its_own_program(kernel, loss, X):
+    """With the other variables fixed, their part of the function is taken off y and their columnsᵀB is the target."""
+    columns = np.column_stack([np.ones(N), X, np.sin(3 * X[:, 0])])
+    program = make(loss, 2.0, kernel=kernel, columns=columns)
+    whole = InteriorPoint().solve(program, tol=1e-9)
+    block, rest = np.arange(0, N, 2), np.arange(1, N, 2)
+    of_block = replace(
+        program,
+        gram=program.gram[np.ix_(block, block)],
+        columns=columns[block],
+        y=program.y[block] - program.gram[np.ix_(block, rest)] @ whole.B[rest],
+        sign=program.sign[block],
+        loss=loss.restricted_to(block),
+        C_below=program.C_below[block],
+        C_above=program.C_above[block],
+        target=-columns[rest].T @ whole.B[rest],
+    )
+    result = InteriorPoint().solve(of_block, tol=1e-9)
+    assert result.status == "optimal"
+    assert of_block.certificate(result).holds(1e-9)
+    B = whole.B.copy()
+    B[block] = result.B
+    np.testing.assert_allclose(program.dual(B), whole.dual, rtol=0, atol=1e-8 * (abs(whole.dual) + 1))
+    assert program.column_violation(B) <= 1e-9
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

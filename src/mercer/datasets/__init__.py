@@ -1,7 +1,19 @@
 """Data: the generators of the papers, time series and their embedding, and loaders of public sets."""
 
+from mercer.datasets.california import load_california_housing
 from mercer.datasets.curves import make_semiparametric, make_sinc
+from mercer.datasets.ida import load_ida
 from mercer.datasets.santa_fe import load_santa_fe
+from mercer.datasets.splice import load_splice
 from mercer.datasets.time_series import embed, make_mackey_glass
 
-__all__ = ["make_sinc", "make_semiparametric", "make_mackey_glass", "embed", "load_santa_fe"]
+__all__ = [
+    "make_sinc",
+    "make_semiparametric",
+    "make_mackey_glass",
+    "embed",
+    "load_santa_fe",
+    "load_ida",
+    "load_splice",
+    "load_california_housing",
+]

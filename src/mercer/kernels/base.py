@@ -69,6 +69,7 @@ class Kernel(BaseEstimator, ABC):
     _accepts_sparse: bool = False
     _float64_inside: bool = False
     _exact_diagonal: bool = True
+    _is_gaussian: bool = False  # exp(-distance² / 2) of rows that `distance_sides` prepared
 
     # NumPy must not take `np.float64(3) * kernel` for an operation on arrays.
     __array_ufunc__ = None
@@ -128,6 +129,15 @@ class Kernel(BaseEstimator, ABC):
     @abstractmethod
     def _tile(self, left: Any, right: Any) -> Array:
         """Values of k for some prepared rows against some prepared columns: a new array that the caller may change."""
+
+    def _add_products(
+        self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+    ) -> None:
+        """Add K V to sums and, where W is given, Kᵀ W to transposed_sums, for the tile K of two prepared sides."""
+        K = self._tile(left, right)
+        sums += K @ V
+        if W is not None and transposed_sums is not None:
+            transposed_sums += K.T @ W
 
     def _gaussian_rows(self, sides: Sides) -> Array | None:
         """Rows between which the kernel is exp(-distance² / 2), where products in single precision may use that."""

@@ -13,6 +13,7 @@ from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimensi
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.distances import distance_sides, n_columns_of, squared_distance_tile
 from mercer.kernels.exponential import exp_of_negative
+from mercer.kernels.gaussian import add_gaussian_products, compiled_rows, few_vectors, gaussian_tile
 from mercer.kernels.spectra import radial_fourier
 from mercer.kernels.widths import median_distance
 
@@ -153,6 +154,7 @@ class Gaussian(Stationary):
     """
 
     _length_parameter = "width"
+    _is_gaussian = True
 
     def __init__(self, width: Any = 1.0):
         self.width = width
@@ -162,6 +164,19 @@ class Gaussian(Stationary):
 
     def _profile(self, s2: Array, n_dims: int | None) -> Array:
         return exp_of_negative(s2, 0.5)
+
+    def _tile(self, left: Any, right: Any) -> Array:
+        rows = compiled_rows(left, right)
+        return super()._tile(left, right) if rows is None else gaussian_tile(*rows)
+
+    def _add_products(
+        self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+    ) -> None:
+        rows = compiled_rows(left, right) if few_vectors(V) else None
+        if rows is None:
+            super()._add_products(left, right, V, sums, W, transposed_sums)
+        else:
+            add_gaussian_products(*rows, V, sums, W, transposed_sums)
 
     def _gaussian_rows(self, sides: Sides) -> Array | None:
         if isinstance(sides.right, tuple) or n_columns_of(sides.right) > _FEW_COLUMNS:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel, Sides
 
 TILE = 384
+_STRIP = 64
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -95,9 +96,16 @@ def symmetric_tile(kernel: Kernel, sides: Sides, tile: Tile) -> Array:
 
 
 def mirror(values: Array) -> None:
-    """Copy the upper triangle of a square matrix onto its lower triangle."""
-    below = np.tri(len(values), k=-1, dtype=bool)
-    np.copyto(values, values.T.copy(), where=below)
+    """Copy the upper triangle of a square matrix onto its lower triangle.
+
+    Strip by strip, since a transposed copy of the whole would cost fresh memory.
+    """
+    below = np.tri(_STRIP, k=-1, dtype=bool)
+    for start in range(0, len(values), _STRIP):
+        stop = start + _STRIP
+        values[stop:, start:stop] = values[start:stop, stop:].T
+        corner = values[start:stop, start:stop]
+        np.copyto(corner, corner.T.copy(), where=below[: len(corner), : len(corner)])
 
 
 def fill_symmetric(out: Array, value_of: Callable[[Tile], Array]) -> None:

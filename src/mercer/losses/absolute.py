@@ -14,6 +14,7 @@ class LinearGrowth(TubeLoss):
     """φ(ξ) = ξ: bounded influence of each sample, and a conjugate that is zero on [0, 1]."""
 
     piecewise_linear = True
+    piecewise_quadratic = True
 
     def _growth(self, xi: Array) -> Array:
         return xi

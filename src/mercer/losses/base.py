@@ -34,6 +34,8 @@ class Loss(BaseEstimator, ABC):
         Whether exp(-c) can be normalised, so that c is the negative log-likelihood of a noise model.
     piecewise_linear : bool
         Whether c consists of straight lines, so that a linear program can hold it.
+    piecewise_quadratic : bool
+        Whether c consists of straight lines and parabolas: its conjugate has one curvature on each side of zero.
     quadratic : bool
         Whether c(r) = r²/2, so that a linear system can hold it.
     """
@@ -41,6 +43,7 @@ class Loss(BaseEstimator, ABC):
     classification: bool = False
     has_noise_density: bool = True
     piecewise_linear: bool = False
+    piecewise_quadratic: bool = False
     quadratic: bool = False
 
     @abstractmethod

@@ -213,6 +213,12 @@ def _check_shape(loss: Loss, probes: Probes) -> float:
             curvature = np.abs(probes.call(_on_side(loss.conjugate_curvature, sign > 0), s))
             promise = "have a conjugate without curvature, since it says that it is piecewise_linear"
             error = max(error, _require(loss, promise, curvature, _ROUNDING, sign * s))
+    if loss.piecewise_quadratic:
+        for s, _, sign in probes.dual_points():
+            curvature = probes.call(_on_side(loss.conjugate_curvature, sign > 0), s)
+            spread = _over(np.abs(curvature - curvature[:1]), np.abs(curvature))
+            promise = "have a conjugate of one curvature on each side, since it says that it is piecewise_quadratic"
+            error = max(error, _require(loss, promise, spread, _ROUNDING, sign * s))
     return error
 
 

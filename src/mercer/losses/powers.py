@@ -19,6 +19,11 @@ class PowerGrowth(TubeLoss):
     def _power(self) -> float:
         """The power p > 1."""
 
+    @property
+    def piecewise_quadratic(self) -> bool:  # type: ignore[override]
+        """Whether the power is two."""
+        return self._power() == 2.0
+
     def _growth(self, xi: Array) -> Array:
         return xi ** self._power() / self._power()
 
@@ -52,6 +57,11 @@ class LinearTail(TubeLoss):
     @abstractmethod
     def _power(self) -> float:
         """The power p > 1."""
+
+    @property
+    def piecewise_quadratic(self) -> bool:  # type: ignore[override]
+        """Whether the power is two."""
+        return self._power() == 2.0
 
     def _sigma(self) -> float:
         return self._number("sigma", 0.0, np.inf, "give the size of error from which on the loss is linear")

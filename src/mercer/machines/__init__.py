@@ -2,6 +2,8 @@
 
 from mercer.machines.bands import QuantileBand
 from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.reduction import Reduction, ReductionError, reduce_expansion
+from mercer.machines.rejection import RejectingClassifier, Rejection, RejectionCurve
 from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
 from mercer.machines.ridge import KernelRidge
 
@@ -11,4 +13,10 @@ __all__ = [
     "SupportVectorClassifier",
     "KernelRidge",
     "QuantileBand",
+    "RejectingClassifier",
+    "Rejection",
+    "RejectionCurve",
+    "reduce_expansion",
+    "Reduction",
+    "ReductionError",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,7 +22,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose
         As in `SupportVectorRegressor`.
     loss : Loss, optional
         Hinge() by default; SquaredHinge(), Logistic(), or any loss with `classification`.
@@ -63,6 +63,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
+        memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -75,6 +76,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.low_rank_tol = low_rank_tol
+        self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -114,11 +116,14 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         self._store(X, used, expansions, single=len(self.classes_) == 2)
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Values of the fitted function: positive for the second class, or one column for each class."""
-        return self._function(X)
+    def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Values of the fitted function: positive for the second class, or one column for each class.
 
-    def predict(self, X: Any) -> Array:
-        """Labels."""
-        values = self.decision_function(X)
+        ``dtype=np.float32`` as in `SupportVectorRegressor.predict`.
+        """
+        return self._function(X, dtype)
+
+    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Labels; ``dtype=np.float32`` is faster and may change those closer to the boundary than the error."""
+        values = self.decision_function(X, dtype=dtype)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]

@@ -32,8 +32,9 @@ class ParametricPart:
     def fit(self, X: Any) -> Array:
         """Columns at the training rows; those that occur twice are kept once."""
         columns = self._all_columns(X)
-        _, first = np.unique(columns, axis=1, return_index=True)
+        _, first, group = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         self._kept = np.sort(first)
+        self._place = np.searchsorted(self._kept, first[group.ravel()])
         columns = columns[:, self._kept]
         constant = np.flatnonzero(np.all(columns == 1.0, axis=0)) if len(columns) else np.empty(0)
         self.constant: int | None = int(constant[0]) if constant.size else None
@@ -48,6 +49,12 @@ class ParametricPart:
     def columns(self, X: Any) -> Array:
         """The same columns at new rows."""
         return self._all_columns(X)[:, self._kept]
+
+    def of_polynomials(self, coef: Array) -> Array:
+        """Coefficients of the kernel's polynomials as coefficients of the columns that were kept."""
+        result = np.zeros((len(self._kept), *coef.shape[1:]))
+        result[self._place[len(self._place) - len(coef) :]] = coef
+        return result
 
     def _all_columns(self, X: Any) -> Array:
         n = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -18,9 +18,13 @@ Array = NDArray[Any]
 class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     """What the two regressors share."""
 
-    def predict(self, X: Any) -> Array:
-        """Values of the fitted function, evaluated in blocks: memory grows with the rows, not with their square."""
-        return self._function(X)
+    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Values of the fitted function, evaluated in blocks: memory grows with the rows, not with their square.
+
+        With ``dtype=np.float32`` a Gaussian kernel is evaluated in single precision, twice as fast; the result has that
+        precision, and `prediction_error_bound` tells the error.
+        """
+        return self._function(X, dtype)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None) -> list[Expansion]:
         X = self._rows(X, reset=True)
@@ -54,8 +58,8 @@ class SupportVectorRegressor(_Regressor):
     parametric : None, "constant", "linear" or list
         Unpenalised functions: a list replaces the constant, its items are "constant", "linear" or callables that take X
         and return one column.
-    solver : {"auto", "interior_point", "linear_program", "least_squares"}
-        "auto" takes the most special solver that can; `solver_` says which.
+    solver : {"auto", "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients"}
+        "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why.
     tol : float
         Relative gap (primal - dual) / (|primal| + 1) to reach.
     max_iter : int, optional
@@ -63,8 +67,11 @@ class SupportVectorRegressor(_Regressor):
     low_rank_tol : float, optional
         If given, the Gram matrix is replaced by a low-rank factor with this relative trace error, and never formed:
         O(n r²) instead of O(n³). The gap that is reported is that of the exact program.
+    memory : int
+        Bytes that matrices may take. Where the Gram matrix does not fit, solvers are chosen that never form it.
     warm_start : bool
-        Whether fit starts from the last solution, if the number of samples is the same.
+        Whether fit goes on from the last solution, if the number of samples is the same: after Ctrl-C, or with another
+        C, for which the solution is rescaled.
     verbose : bool
         Whether to show a progress bar.
 
@@ -84,7 +91,9 @@ class SupportVectorRegressor(_Regressor):
 
     Notes
     -----
-    Memory: two n x n matrices; time: about ten Cholesky factorisations of one. [Smola1998]_, chapters 1 to 4.
+    Up to some hundred samples the interior point method forms two n x n matrices and factors one about ten times. With
+    more samples most losses are left to solvers that never form the matrix: memory grows with n, and time with the
+    number of kernel values between support vectors and samples. [Smola1998]_, chapters 1 to 4.
 
     Examples
     --------
@@ -110,6 +119,7 @@ class SupportVectorRegressor(_Regressor):
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
+        memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -122,6 +132,7 @@ class SupportVectorRegressor(_Regressor):
         self.tol = tol
         self.max_iter = max_iter
         self.low_rank_tol = low_rank_tol
+        self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -145,7 +156,7 @@ class NuSupportVectorRegressor(_Regressor):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose
         As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
     nu : float or str
         ν in (0, 1], or the name of a noise ("normal", "laplace", "uniform") for which the best ν is taken.
@@ -184,6 +195,7 @@ class NuSupportVectorRegressor(_Regressor):
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
+        memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
     ):
@@ -196,6 +208,7 @@ class NuSupportVectorRegressor(_Regressor):
         self.tol = tol
         self.max_iter = max_iter
         self.low_rank_tol = low_rank_tol
+        self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
 

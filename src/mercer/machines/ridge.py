@@ -1,18 +1,27 @@
-"""Kernel ridge regression with its whole leave-one-out path from one eigendecomposition."""
+"""Kernel ridge regression: its whole leave-one-out path from one eigendecomposition, or a search for many samples."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.machines.base import KernelMachine, checked_weights, distinct_rows, rows_in_use
+from mercer.machines.base import Expansion, KernelMachine, checked_weights, rows_in_use
+from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
+from mercer.problems import KernelProgram
+from mercer.solvers import Iterate, SolverName, SolverResult
+from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers.result import Status
 
 Array = NDArray[Any]
+
+# Up to this number of distinct rows an eigendecomposition takes seconds.
+_MANY_ROWS = 3000
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -23,17 +32,39 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     kernel : Kernel, optional
         By default a Gaussian whose width is the median distance of the data.
     penalties : float or array, optional
-        Penalties to choose from; by default 60 from 1e-10 to 1e2 times the mean eigenvalue of K. One number fixes it.
+        Penalties to choose from; by default from 1e-10 to 1e2 times the mean eigenvalue of K, 60 of them, or 25 for
+        conjugate gradients. One number fixes it.
     parametric : None, "constant", "linear" or list
         Unpenalised functions, as in `SupportVectorRegressor`.
+    solver : {"auto", "eigen", "conjugate_gradients"}
+        "eigen" decomposes the n x n matrix and knows the leave-one-out error of every penalty; "conjugate_gradients"
+        never forms the matrix and solves for a few penalties. "auto" takes "eigen" up to 3000 distinct rows, if seven
+        n x n matrices fit into `memory`; `solver_` says which it was.
+    tol : float
+        Relative gap (primal - dual) / (|primal| + 1) to reach.
+    max_iter : int, optional
+        Largest number of iterations of conjugate gradients for one penalty; by default 1000 for the first penalty and
+        100 for all others.
+    memory : int
+        Bytes that matrices may take.
+    warm_start : bool
+        Whether conjugate gradients go on from the last solution, if the number of samples is the same.
+    verbose : bool
+        Whether to show a progress bar.
 
     Attributes
     ----------
     penalty_ : float
-        The penalty with the least leave-one-out error.
+        The penalty with the least error.
     penalties_, leave_one_out_error_ : array
-        The path: root mean square error of predicting each row from all others, for every penalty.
-    dual_coef_, support_, parametric_coef_, intercept_, kernel_
+        The path: root mean square error of predicting each row from all others, for every penalty. Only for "eigen".
+    validation_error_ : array
+        Root mean square error of predicting rows that were held out, for every penalty; NaN for those that the search
+        did not come to. Only for "conjugate_gradients" and several penalties.
+    gap_, status_, n_iter_, history_
+        Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
+        penalty. Lists for several targets.
+    dual_coef_, support_, parametric_coef_, intercept_, kernel_, solver_
         As in `SupportVectorRegressor`.
 
     Notes
@@ -42,7 +73,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     it.
 
     With the parametric columns Φ projected out, the residual of sample i when it is left out is B_i / (S⁻¹)_ii, where
-    (K̃ + penalty) B = y on the complement of Φ: each penalty costs O(n²) after one eigendecomposition, O(n³).
+    S B = (K̃ + penalty) B = y on the complement of Φ. After one eigendecomposition, O(n³), each penalty costs O(n²).
+
+    Conjugate gradients solve for one penalty at a time, with some ten products with K each where the penalty is of the
+    order of the largest eigenvalue that their preconditioner leaves, and more below. If there are several penalties, a
+    random tenth of the rows (300 at least) is held out, and the others predict it. The search begins with the penalty
+    that has the least leave-one-out error if a low-rank factor replaces K, which is most often one that is too large,
+    and goes to smaller ones, or else to larger ones, as long as the error falls. All rows are fitted with the best.
+    Memory: n · 5 √n numbers for the preconditioner, and some vectors.
 
     Examples
     --------
@@ -52,80 +90,153 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     >>> model = KernelRidge().fit(X, y)
     >>> bool(0.09 < model.leave_one_out_error_.min() < 0.12)
     True
+    >>> large = KernelRidge(penalties=model.penalty_, solver="conjugate_gradients").fit(X, y)
+    >>> large.status_, bool(large.gap_ <= 1e-6), bool(abs(large.predict(X) - model.predict(X)).max() < 1e-3)
+    ('optimal', True, True)
     """
 
-    def __init__(self, kernel: Any = None, *, penalties: Any = None, parametric: Any = "constant"):
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        penalties: Any = None,
+        parametric: Any = "constant",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        memory: int = 2**30,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ):
         self.kernel = kernel
         self.penalties = penalties
         self.parametric = parametric
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.warm_start = warm_start
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and one or several targets y, which share the penalty."""
+        self._check_choices()
         X = self._rows(X, reset=True)
         y = regression_targets(y, X)
         weight = checked_weights(self, sample_weight, len(y))
         used = np.flatnonzero(weight)
         X, weight = rows_in_use(X, used, self.kernel), weight[used]
-        rows, targets, weight, scatter = _merged(X, y[used].reshape(len(used), -1), weight)
+        rows, samples = Samples.merged(X, y[used].reshape(len(used), -1), weight)
         X, used = rows_in_use(X, rows, self.kernel), used[rows]
-        K, Phi = self._prepare(X)
-        # In units of 1 / √weight all samples weigh the same.
-        root = np.sqrt(weight)[:, None]
-        # An orthonormal basis Q of the complement of Φ turns the saddle-point system into (QᵀKQ + penalty) b = Qᵀy.
-        Q = np.linalg.qr(root * Phi, mode="complete")[0][:, Phi.shape[1] :]
-        values, vectors = eigh(Q.T @ (root * K * root.T) @ Q)
-        values = np.maximum(values, 0.0)
-        basis = Q @ vectors
-        z = basis.T @ (root * targets)
-        self.penalties_ = self._grid(values)
-        squared = basis**2
-        errors = []
-        for penalty in self.penalties_:
-            inverse = 1.0 / (values + penalty)
-            left_out = basis @ (inverse[:, None] * z)
-            left_out /= np.maximum(squared @ inverse, np.finfo(np.float64).tiny)[:, None]
-            errors.append(np.sqrt((np.sum(left_out**2) + scatter) / (weight.sum() * targets.shape[1])))
-        self.leave_one_out_error_ = np.array(errors)
-        self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
-        B = root * (basis @ (z / (values + self.penalty_)[:, None]))
-        d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
-        single = y.ndim == 1
-        self.support_ = used
-        self.support_vectors_ = X
-        self.dual_coef_ = B[:, 0] if single else B
-        self.parametric_coef_ = d[:, 0] if single else d
-        constant = self._part.constant
-        intercept = np.zeros(targets.shape[1]) if constant is None else d[constant]
-        self.intercept_ = float(intercept[0]) if single else intercept
+        matrix, Phi = self._prepare(X)
+        self.solver_ = self._choose(len(rows))
+        for error in ("leave_one_out_error_", "validation_error_"):
+            self.__dict__.pop(error, None)  # of an earlier fit by another solver
+        if self.solver_ == "eigen":
+            fits = self._by_eigen(matrix.formed, Phi, samples)
+        else:
+            fits = self._by_conjugate_gradients(X, matrix.operator, Phi, samples)
+        # Both ways have computed the values with a product of their own: a certificate would cost two more.
+        gaps = [fit.result.gap / (abs(fit.result.primal) + 1.0) for fit in fits]
+        self._store(X, used, fits, single=y.ndim == 1, gaps=gaps)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Values of the fitted function."""
-        return self._function(X)
+    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Values of the fitted function; ``dtype=np.float32`` as in `SupportVectorRegressor.predict`."""
+        return self._function(X, dtype)
 
     @property
     def regularizer(self) -> str:
         """The norm of the feature space."""
         return "rkhs"
 
-    def _grid(self, eigenvalues: Array) -> Array:
+    def _by_eigen(self, K: Array, Phi: Array, samples: Samples) -> list[Expansion]:
+        """All penalties from one eigendecomposition."""
+        root, targets = samples.root, samples.targets
+        # An orthonormal basis Q of the complement of Φ turns the saddle-point system into (QᵀKQ + penalty) b = Qᵀy.
+        Q = np.linalg.qr(root * Phi, mode="complete")[0][:, Phi.shape[1] :]
+        values, vectors = eigh(Q.T @ (root * K * root.T) @ Q)
+        values = np.maximum(values, 0.0)
+        basis = Q @ vectors
+        z = basis.T @ (root * targets)
+        self.penalties_ = self._grid(float(values.mean()) if values.size else 0.0)
+        squared = basis**2
+        errors = []
+        for penalty in self.penalties_:
+            inverse = 1.0 / (values + penalty)
+            left_out = basis @ (inverse[:, None] * z)
+            left_out /= np.maximum(squared @ inverse, np.finfo(np.float64).tiny)[:, None]
+            errors.append(samples.error(left_out / root))
+        self.leave_one_out_error_ = np.array(errors)
+        self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
+        B = root * (basis @ (z / (values + self.penalty_)[:, None]))
+        d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
+        programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
+        return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
+
+    def _by_conjugate_gradients(self, X: Any, gram: Any, Phi: Array, samples: Samples) -> list[Expansion]:
+        """One solution for each penalty that is tried, and the matrix is never formed."""
+        starts, max_iter, interrupted = None, self.max_iter, False
+        if self.penalties is not None and np.size(self.penalties) == 1:
+            self.penalties_, best = self._grid(1.0), 0
+        else:
+            search = PenaltySearch(self.kernel_, X, Phi, samples, self.memory)
+            found = search.run(self._grid, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+            self.penalties_, best, self.validation_error_ = found.penalties, found.best, found.errors
+            starts, interrupted = found.starts, found.interrupted
+            max_iter = 0 if interrupted else max_iter
+            del search  # and its preconditioner
+        self.penalty_ = float(self.penalties_[best])
+        programs = samples.programs(self.kernel_, gram, Phi, self.penalty_)
+        C = (programs[0].C_below, programs[0].C_above)
+        if self.warm_start and not interrupted:
+            before = self._starts(C, Phi.shape)
+            starts = before if len(before) == len(programs) else starts
+        solver = ConjugateGradients()
+        preconditioner = solver.preconditioner(programs[0], memory=self.memory)
+        results = solver.solve_all(
+            programs, preconditioner, starts=starts, tol=self.tol, max_iter=max_iter, verbose=self.verbose
+        )
+        if interrupted:
+            results = [replace(result, status="interrupted") for result in results]
+        self._weights_of_results = C
+        return [
+            Expansion(result.B, result.d, result, program) for result, program in zip(results, programs, strict=True)
+        ]
+
+    def _choose(self, n: int) -> SolverName:
+        if self.solver != "auto":
+            return SolverName(self.solver, "as asked")
+        if n > _MANY_ROWS:
+            return SolverName("conjugate_gradients", f"{n:,} distinct rows: the Gram matrix is not formed")
+        if 7 * 8 * n**2 > self.memory:
+            return SolverName("conjugate_gradients", f"{n:,} distinct rows: their matrices do not fit into memory")
+        return SolverName("eigen", f"{n:,} distinct rows")
+
+    def _check_choices(self) -> None:
+        """Refuse penalties and solvers before any work."""
+        if not isinstance(self.solver, str) or self.solver not in ("auto", "eigen", "conjugate_gradients"):
+            raise ValueError(
+                f"solver of KernelRidge must be 'auto', 'eigen' or 'conjugate_gradients', got {self.solver!r}; "
+                "choose one of them."
+            )
         if self.penalties is None:
-            scale = float(eigenvalues.mean()) if eigenvalues.size and eigenvalues.any() else 1.0
-            return scale * np.geomspace(1e-10, 1e2, 60)
+            return
         penalties = np.atleast_1d(np.asarray(self.penalties, dtype=np.float64))
         if penalties.ndim != 1 or not penalties.size or not np.all(np.isfinite(penalties) & (penalties > 0)):
             raise ValueError(
                 f"penalties of KernelRidge must be positive numbers, got {self.penalties!r}; give one or a list."
             )
-        return penalties
+
+    def _grid(self, mean_eigenvalue: float) -> Array:
+        if self.penalties is not None:
+            return np.atleast_1d(np.asarray(self.penalties, dtype=np.float64))
+        scale = mean_eigenvalue if mean_eigenvalue > 0 else 1.0
+        return scale * np.geomspace(1e-10, 1e2, 60 if self.solver_ == "eigen" else 25)
 
 
-def _merged(X: Any, targets: Array, weight: Array) -> tuple[Array, Array, Array, float]:
-    """Positions of the distinct rows, their mean targets and total weights, and the weighted scatter around the means.
-
-    The sum of squares of rows that are equal is that of their mean, plus the scatter.
-    """
-    rows, group = distinct_rows(X)
-    total = np.bincount(group, weight)
-    means = np.column_stack([np.bincount(group, weight * column) / total for column in targets.T])
-    return rows, means, total, float(np.sum(weight[:, None] * (targets - means[group]) ** 2))
+def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion:
+    """What a direct method found; "stalled" if rounding spoilt it."""
+    iterate = Iterate(*program.values(B, d))
+    status: Status = "optimal" if abs(iterate.gap) <= tol * (abs(iterate.primal) + 1.0) else "stalled"
+    return Expansion(B, d, SolverResult(status, B, d, iterate.primal, iterate.dual, 1, [iterate]), program)

@@ -5,8 +5,21 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 """
 
 from mercer.plots.band import BandDisplay
+from mercer.plots.coefficients import CoefficientDisplay
+from mercer.plots.denoised import DenoisedDisplay
+from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay
 from mercer.plots.loss import LossDisplay
+from mercer.plots.rejection import RejectionDisplay
 
-__all__ = ["FitDisplay", "BandDisplay", "GapDisplay", "LossDisplay"]
+__all__ = [
+    "FitDisplay",
+    "BandDisplay",
+    "GapDisplay",
+    "LossDisplay",
+    "RejectionDisplay",
+    "CoefficientDisplay",
+    "FamilyDisplay",
+    "DenoisedDisplay",
+]

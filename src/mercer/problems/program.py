@@ -53,15 +53,15 @@ class Certificate:
 
 @dataclass(frozen=True)
 class KernelProgram:
-    """min over h, d of 1/2 hᵀ gram⁺ h + Σ_j bounds_j |d_j| + Σ_i C_i c(sign_i (y_i - h_i - (columns d)_i)).
+    """min over h, d of 1/2 hᵀ gram⁺ h + Σ_j bounds_j |d_j| + targetᵀd + Σ_i C_i c(sign_i (y_i - h_i - (columns d)_i)).
 
     Its dual, with h = gram B and A = sign B, is
 
-    max  -1/2 Bᵀ gram B + yᵀB - Σ_i C_i c*(A_i / C_i)   subject to   |columnsᵀ B| <= bounds, c*(A_i / C_i) < ∞.
+    max  -1/2 Bᵀ gram B + yᵀB - Σ_i C_i c*(A_i / C_i)   subject to   |columnsᵀ B - target| <= bounds, c*(A_i / C_i) < ∞.
 
     Attributes
     ----------
-    gram : array, LowRank or None
+    gram : array, LowRank, Gram or None
         Positive semi-definite on the B with columnsᵀB = 0.
     columns, bounds : array
         See `Penalty`.
@@ -79,6 +79,9 @@ class KernelProgram:
         price budget · ε; in the dual program Σ|B_i| <= budget. With the absolute loss this is the ν-machine.
     exact_gram : linear operator, optional
         The matrix that a low-rank gram approximates, for the certificate alone.
+    target : array of shape (n_columns,), or 0
+        What columnsᵀB has to be. It is not zero where other dual variables, which are not part of this program, are
+        held fixed.
 
     Notes
     -----
@@ -96,6 +99,7 @@ class KernelProgram:
     conditional: bool = False
     budget: float | None = None
     exact_gram: Any = None
+    target: Array | float = 0.0
 
     @classmethod
     def build(
@@ -139,6 +143,11 @@ class KernelProgram:
         flat = any(np.any(np.asarray(width) > 0) for width in self.loss.insensitivity)
         return bool(self.loss.piecewise_linear and not flat and np.all(np.equal(low, -1)) and np.all(np.equal(high, 1)))
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the matrix, or its low-rank factor, is an array; else it is an operator that is never formed."""
+        return self.gram is None or isinstance(self.gram, np.ndarray) or hasattr(self.gram, "factor")
+
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
         return self.times_gram(B) + self.columns @ d
@@ -151,9 +160,9 @@ class KernelProgram:
     def primal(self, B: Array, d: Array, gram_B: Array | None = None) -> float:
         """Value of the primal program."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
-        r = self.sign * (self.y - gram_B - self.columns @ d)
-        C = np.where(r >= 0, self.C_above, self.C_below)
-        value = 0.5 * B @ gram_B + self.bounds @ np.abs(d)
+        r = self._residuals(gram_B, d)
+        C = self._weights(r)
+        value = 0.5 * B @ gram_B + self.bounds @ np.abs(d) + np.sum(self.target * d)
         if self.budget is not None:
             width = self._best_tube(np.abs(r), C)
             value += self.budget * width
@@ -162,8 +171,8 @@ class KernelProgram:
 
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
-        r = self.sign * (self.y - self.fitted(B, d))
-        return self._best_tube(np.abs(r), np.where(r >= 0, self.C_above, self.C_below))
+        r = self._residuals(self.times_gram(B), d)
+        return self._best_tube(np.abs(r), self._weights(r))
 
     def _best_tube(self, distance: Array, C: Array) -> float:
         """The smallest width beyond which lie errors of a total weight of at most the budget."""
@@ -175,13 +184,35 @@ class KernelProgram:
     def dual(self, B: Array, gram_B: Array | None = None) -> float:
         """Value of the dual program at a B in its box; rounding at the edge is forgiven."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
-        A = self.sign * B
-        C = np.where(A >= 0, self.C_above, self.C_below)
+        return float(self.y @ B - 0.5 * B @ gram_B - np.sum(self._conjugates(self.sign * B)))
+
+    def gap_shares(self, B: Array, d: Array, gram_B: Array) -> Array:
+        """C c(r) + C c*(A / C) - A r >= 0 of each sample, zero where A is a slope of its loss.
+
+        Without a budget or prices of columns they add up to the gap, if columnsᵀB = target.
+        """
+        r, A = self._residuals(gram_B, d), self.sign * B
+        return np.asarray(self._weights(r) * self.loss.value(r) + self._conjugates(A) - A * r)
+
+    def wanted(self, d: Array, gram_B: Array) -> Array:
+        """The B that these residuals ask for, sign C c'(r): at the solution B is it, or another slope of the loss."""
+        r = self._residuals(gram_B, d)
+        return np.asarray(self.sign * self._weights(r) * self.loss.derivative(r))
+
+    def _residuals(self, gram_B: Array, d: Array) -> Array:
+        return np.asarray(self.sign * (self.y - gram_B - self.columns @ d))
+
+    def _weights(self, r: Array) -> Array:
+        return np.where(r >= 0, self.C_above, self.C_below)
+
+    def _conjugates(self, A: Array) -> Array:
+        """C c*(A / C); rounding at the edge of the box is forgiven."""
+        C = self._weights(A)
         low, high = self.loss.dual_interval
         ratio = A / C
         inside = np.clip(ratio, low, high)
         ratio = np.where(np.abs(ratio - inside) <= 1e-12, inside, ratio)
-        return float(self.y @ B - 0.5 * B @ gram_B - np.sum(C * self.loss.conjugate(ratio)))
+        return np.asarray(C * self.loss.conjugate(ratio))
 
     def box(self) -> tuple[Array, Array]:
         """Lower and upper bounds of A = sign B."""
@@ -207,11 +238,15 @@ class KernelProgram:
         inside = self.sign * np.clip(A, low, high)
         return Certificate(self.primal(B, d), self.dual(inside) - self._shortfall(inside), infeasibility)
 
+    def balance(self, B: Array) -> Array:
+        """columnsᵀB - target."""
+        return np.asarray(self.columns.T @ B - self.target)
+
     def column_violation(self, B: Array) -> float:
-        """Violation of |columnsᵀB| <= bounds, relative to the terms of these sums (of a millionth of C at least)."""
+        """Violation of |balance| <= bounds, relative to the terms of these sums (of a millionth of C at least)."""
         size = np.abs(B) + 1e-6 * np.maximum(self.C_below, self.C_above)
-        excess = np.maximum(np.abs(self.columns.T @ B) - self.bounds, 0.0)
-        scale = np.abs(self.columns).T @ size + self.bounds
+        excess = np.maximum(np.abs(self.balance(B)) - self.bounds, 0.0)
+        scale = np.abs(self.columns).T @ size + self.bounds + np.abs(self.target)
         return float(np.max(excess / np.maximum(scale, np.finfo(np.float64).tiny), initial=0.0))
 
     def _shortfall(self, B: Array) -> float:

@@ -44,9 +44,12 @@ class Regularizer(BaseEstimator, ABC):
     ----------
     needs_positive_kernel : bool
         Whether the program is convex only for a (conditionally) positive definite kernel.
+    needs_matrix : bool
+        Whether the Gram matrix must be in memory; else it may be an operator or a low-rank factor.
     """
 
     needs_positive_kernel: bool = True
+    needs_matrix: bool = False
 
     def restricted_to(self, samples: Array) -> Regularizer:
         """The regularizer for some of the samples, by their positions; itself if it has no entries for each."""

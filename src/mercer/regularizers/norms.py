@@ -49,6 +49,7 @@ class L1Coefficients(Regularizer):
     """
 
     needs_positive_kernel = False
+    needs_matrix = True
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Kernel functions are columns with the price 1."""
@@ -83,6 +84,7 @@ class L2Coefficients(Regularizer):
     """
 
     needs_positive_kernel = False
+    needs_matrix = True
 
     def __init__(self, matrix: Any = None):
         self.matrix = matrix

@@ -1,10 +1,13 @@
 """Solvers: algorithms over arrays for kernel programs, each with what it requires."""
 
+from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Iterate, Solver, SolverResult, check_options
-from mercer.solvers.selection import SOLVERS, check_solver_name, choose_solver
+from mercer.solvers.selection import SOLVERS, SolverName, check_solver_name, choose_solver
+from mercer.solvers.smo import SMO
+from mercer.solvers.working_set import WorkingSet
 
 __all__ = [
     "Solver",
@@ -13,7 +16,11 @@ __all__ = [
     "InteriorPoint",
     "LinearProgram",
     "LeastSquares",
+    "ConjugateGradients",
+    "SMO",
+    "WorkingSet",
     "SOLVERS",
+    "SolverName",
     "choose_solver",
     "check_solver_name",
     "check_options",

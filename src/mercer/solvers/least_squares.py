@@ -7,7 +7,7 @@ import numpy as np
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import Options, Solver, SolverResult, Status
+from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult, Status
 
 
 class LeastSquares(Solver):
@@ -30,7 +30,9 @@ class LeastSquares(Solver):
     name = "least_squares"
 
     def refusal(self, problem: KernelProgram) -> str | None:
-        """A loss that is not the squared one, or coefficients with an l1 price."""
+        """A loss that is not the squared one, coefficients with an l1 price, or a matrix that is not in memory."""
+        if not problem.in_memory:
+            return NOT_IN_MEMORY
         if not problem.loss.quadratic:
             return f"{problem.loss!r} is not the squared loss; choose the solver 'interior_point'"
         if problem.gram is None or np.any(problem.bounds > 0):
@@ -39,6 +41,8 @@ class LeastSquares(Solver):
             return "C differs above and below; choose the solver 'interior_point'"
         if problem.budget is not None:
             return "it has a budget; choose the solver 'interior_point'"
+        if np.any(problem.target):
+            return HAS_TARGET
         return None
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:

@@ -17,7 +17,9 @@ class Projected:
     """A kernel program with K replaced by (1 - P) K (1 - P), P the projection onto the unpenalised columns Φ.
 
     On ΦᵀB = 0 the quadratic forms agree and KB + Φd = K̃B + Φd̃ with d̃ = d + Φ⁺KB: forgetting the shift gives plausible,
-    wrong answers. Matrices that are positive semi-definite as they are, low-rank factors among them, are left alone.
+    wrong answers. On ΦᵀB = t the part b = PB = Φ⁺ᵀt is fixed: with y - Kb + PKb/2 in place of y, d̃ = d + Φ⁺K(B - b/2)
+    gives the same residuals and the same values of both programs. Matrices that are positive semi-definite as they are,
+    low-rank factors among them, are left alone.
     """
 
     def __init__(self, problem: KernelProgram):
@@ -30,7 +32,10 @@ class Projected:
             self._pseudoinverse = np.linalg.pinv(Phi)
             K = problem.gram - Phi @ (self._pseudoinverse @ problem.gram)
             K = K - (K @ self._pseudoinverse.T) @ Phi.T
-            self.problem = replace(problem, gram=(K + K.T) / 2, conditional=False)
+            self._fixed = self._pseudoinverse.T @ np.broadcast_to(problem.target, len(self._free))[self._free]
+            of_fixed = problem.gram @ self._fixed
+            y = problem.y - of_fixed + Phi @ (self._pseudoinverse @ of_fixed) / 2
+            self.problem = replace(problem, gram=(K + K.T) / 2, y=y, conditional=False)
 
     def from_original(self, start: Any) -> tuple[Array, Array]:
         """B and d of a solution of the original program, for the projected one."""
@@ -44,5 +49,5 @@ class Projected:
         if self._pseudoinverse is None:
             return d
         d = d.copy()
-        d[self._free] += direction * (self._pseudoinverse @ (self.original.gram @ B))
+        d[self._free] += direction * (self._pseudoinverse @ (self.original.gram @ (B - self._fixed / 2)))
         return d

@@ -15,6 +15,10 @@ from mercer.problems import KernelProgram
 Array = NDArray[Any]
 Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
 
+# Reasons for refusals that several solvers have in common.
+NOT_IN_MEMORY = "its Gram matrix is an operator that is never formed; choose the solver 'smo' or 'working_set'"
+HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
+
 
 @dataclass(frozen=True)
 class Iterate:
@@ -62,9 +66,18 @@ class SolverResult:
 
 
 class Solver(ABC):
-    """An algorithm for some kernel programs."""
+    """An algorithm for some kernel programs.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    needs_matrix : bool
+        Whether the Gram matrix (or its factor) must be an array; else it may be an operator.
+    """
 
     name: ClassVar[str]
+    needs_matrix: ClassVar[bool] = True
 
     def _result(
         self, status: Status, problem: KernelProgram, B: Array, d: Array, n_iter: int, options: Options
@@ -94,6 +107,7 @@ class Solver(ABC):
         max_iter: int | None = None,
         callback: Callable[[int, Iterate], object] | None = None,
         verbose: bool = False,
+        memory: int = 2**30,
     ) -> SolverResult:
         """Solve a kernel program.
 
@@ -111,12 +125,14 @@ class Solver(ABC):
             Called as ``callback(iteration, iterate)``; if it returns True, the solver stops there.
         verbose : bool
             Whether to show a progress bar.
+        memory : int
+            Bytes for columns of the Gram matrix that are kept, where that is faster than computing them again.
         """
         check_options(tol, max_iter, f"solver {self.name!r}")
         reason = self.refusal(problem)
         if reason is not None:
             raise ValueError(f"solver {self.name!r} cannot solve this problem: {reason}.")
-        return self._solve(problem, Options(start, tol, max_iter, callback, verbose))
+        return self._solve(problem, Options(start, tol, max_iter, callback, verbose, memory))
 
 
 @dataclass(frozen=True)
@@ -128,6 +144,7 @@ class Options:
     max_iter: int | None
     callback: Callable[[int, Iterate], object] | None
     verbose: bool
+    memory: int
 
 
 def check_options(tol: Any, max_iter: Any, owner: str) -> None:

@@ -2,45 +2,103 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer.problems import KernelProgram
+from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Solver
+from mercer.solvers.smo import SMO
+from mercer.solvers.working_set import WorkingSet
 
-# In the order in which "auto" tries them: the most special first.
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (LeastSquares(), LinearProgram(), InteriorPoint())}
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (LeastSquares(), LinearProgram(), InteriorPoint(), SMO(), WorkingSet(), ConjugateGradients())
+}
+# Below this number of samples all solvers take a moment; the direct ones reach rounding and load no compiler.
+FEW_SAMPLES = 500
+# Up to this number the interior point's Cholesky factorisations take less time than blocks of it.
+MANY_SAMPLES = 5_000
+# Below this gap the last digits of an iterative method cost more than a few factorisations.
+_TIGHT = 1e-6
 
 
-def choose_solver(name: str, problem: KernelProgram) -> Solver:
-    """The solver of that name; for "auto" the most special one that does not refuse the problem.
+class SolverName(str):
+    """The name of a solver; its attribute `reason` says why it was chosen."""
+
+    reason: str
+
+    def __new__(cls, name: str, reason: str) -> SolverName:
+        """A name with a reason."""
+        self = super().__new__(cls, name)
+        self.reason = reason
+        return self
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """What a copy is made of."""
+        return str(self), self.reason
+
+    def __repr__(self) -> str:
+        """Name and reason."""
+        return f"{str(self)!r} ({self.reason})"
+
+
+def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memory: int = 2**30) -> SolverName:
+    """The solver of that name; for "auto" the one that is fastest for such programs.
+
+    The program's matrix may be an operator: solvers that need it in memory are chosen only for few samples, and the
+    caller then forms it, which must not take more than `memory` bytes. The numbers of samples where the choice changes
+    are those of `benchmarks/machines_scale.py`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.losses import Huber, Squared
-    >>> from typing import Any
-
-    from mercer.problems import KernelProgram
+    >>> from mercer.problems import KernelProgram
     >>> from mercer.regularizers import RKHSNorm
     >>> from mercer.solvers import choose_solver
     >>> penalty = RKHSNorm().penalty(np.eye(3), np.ones((3, 1)))
     >>> for loss in (Squared(), Huber()):
-    ...     print(choose_solver("auto", KernelProgram.build(penalty, np.arange(3.0), loss, C=1.0)).name)
-    least_squares
-    interior_point
+    ...     print(repr(choose_solver("auto", KernelProgram.build(penalty, np.arange(3.0), loss, C=1.0))))
+    'least_squares' (squared loss, 3 samples)
+    'interior_point' (3 samples)
     """
     check_solver_name(name)
     if name != "auto":
-        return SOLVERS[name]
-    refusals = {solver.name: solver.refusal(problem) for solver in SOLVERS.values()}
-    for solver in SOLVERS.values():
-        if refusals[solver.name] is None:
-            return solver
-    reasons = "; ".join(f"{solver}: {reason}" for solver, reason in refusals.items())
-    raise ValueError(f"No solver can solve this problem: {reasons}.")
+        return SolverName(name, "as asked")
+    n = len(problem.y)
+    samples = f"{n:,} samples"
+    fits = 2 * 8 * n**2 <= memory  # the matrix and its factor
+    few, many = n < FEW_SAMPLES and fits, n > MANY_SAMPLES or not fits
+    if _can("least_squares", problem):
+        if not many or not _can("conjugate_gradients", problem):
+            return SolverName("least_squares", f"squared loss, {samples}")
+        return SolverName("conjugate_gradients", f"squared loss, {samples}: the Gram matrix is not formed")
+    if _can("linear_program", problem):
+        return SolverName("linear_program", "an l1 penalty and a loss of straight lines")
+    if not (_can("smo", problem) or _can("working_set", problem)):
+        return SolverName("interior_point", "the only one for this regularizer, budget or low-rank factor")
+    if few:
+        return SolverName("interior_point", samples)
+    if not many and tol < _TIGHT:
+        return SolverName("interior_point", f"{samples} and a tolerance below {_TIGHT:.0e}")
+    if _can("smo", problem):
+        return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")
+    if not many:
+        return SolverName("interior_point", samples)
+    return SolverName("working_set", f"{samples}: the Gram matrix is not formed")
+
+
+def _can(name: str, problem: KernelProgram) -> bool:
+    """Whether a solver takes the program, once its matrix is where the solver wants it."""
+    if SOLVERS[name].needs_matrix and not problem.in_memory:
+        problem = replace(problem, gram=np.empty((0, 0)))
+    return SOLVERS[name].refusal(problem) is None
 
 
 def check_solver_name(name: Any) -> None:

@@ -6,12 +6,15 @@ from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache
+from mercer.kernels.gram.single import single_precision_error, single_precision_product
 
 __all__ = [
     "Gram",
     "RowCache",
     "Columns",
     "columns_of",
+    "single_precision_product",
+    "single_precision_error",
     "gram_family",
     "LowRank",
     "incomplete_cholesky",

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.gaussian import add_gaussian_products, gaussian_tile
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache
 from mercer.kernels.tiles import run_threaded, threads_for
@@ -22,8 +23,8 @@ _FLUSHED = 256
 class Columns(Protocol):
     """Some columns of a symmetric matrix K at a time, to single precision or better."""
 
-    def times(self, chosen: Array, weights: Array) -> Array:
-        """Σ_j weights_j K[:, chosen_j] in float64."""
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
+        """Σ_j weights_j K[rows, chosen_j] in float64; all rows by default."""
 
     def corner(self, chosen: Array) -> Array:
         """K[chosen, chosen], C-contiguous."""
@@ -57,8 +58,8 @@ class _DenseColumns:
     def __init__(self, K: Array):
         self._K = K
 
-    def times(self, chosen: Array, weights: Array) -> Array:
-        return np.asarray(weights @ self._K[chosen])
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
+        return np.asarray(weights @ (self._K[chosen] if rows is None else self._K[np.ix_(chosen, rows)]))
 
     def corner(self, chosen: Array) -> Array:
         return np.ascontiguousarray(self._K[np.ix_(chosen, chosen)])
@@ -70,12 +71,12 @@ class _CachedColumns:
     def __init__(self, cache: RowCache):
         self._cache = cache
 
-    def times(self, chosen: Array, weights: Array) -> Array:
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
         total = np.zeros(self._cache.gram.shape[0])
         for start in range(0, len(chosen), _FLUSHED):
             part = slice(start, start + _FLUSHED)
             total += weights[part].astype(np.float32) @ self._cache.rows(chosen[part])
-        return total
+        return total if rows is None else total[rows]
 
     def corner(self, chosen: Array) -> Array:
         return self._cache.gram.block(chosen, chosen).astype(np.float32)
@@ -86,28 +87,24 @@ class _GaussianColumns:
 
     def __init__(self, scaled_rows: Array):
         self._rows = np.ascontiguousarray(scaled_rows, dtype=np.float32)
-        self._transposed = np.ascontiguousarray(self._rows.T)
 
-    def times(self, chosen: Array, weights: Array) -> Array:
-        from mercer.kernels.gram.gaussian_numba import add_columns
-
-        columns, weights = self._rows[chosen], weights.astype(np.float32)
-        total = np.zeros(len(self._rows))
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
+        columns, weights = self._rows[chosen], weights.astype(np.float32)[:, None]
+        at = self._rows if rows is None else self._rows[rows]
+        total = np.zeros((len(at), 1))
 
         def work(tile: Any, _: None) -> None:
-            add_columns(self._transposed, columns, weights, tile[0].start, total[tile[0]])
+            add_gaussian_products(at[tile[0]], columns, weights, total[tile[0]])
 
         _run_over_rows(work, len(total), len(chosen))
-        return total
+        return total[:, 0]
 
     def corner(self, chosen: Array) -> Array:
-        from mercer.kernels.gram.gaussian_numba import fill_block
-
         columns, n = self._rows[chosen], len(chosen)
-        transposed, out = np.ascontiguousarray(columns.T), np.empty((n, n), dtype=np.float32)
+        out = np.empty((n, n), dtype=np.float32)
 
         def work(tile: Any, _: None) -> None:
-            fill_block(transposed, columns[tile[0]], out[tile[0]])
+            out[tile[0]] = gaussian_tile(columns[tile[0]], columns)
 
         _run_over_rows(work, n, n, task=_TASK // 8)
         return out

@@ -1,73 +1,125 @@
-"""Products with columns of a Gaussian Gram matrix in single precision, without a matrix in between.
+"""Tiles and products of a Gaussian Gram matrix, exp(-|x - y|² / 2), in double and in single precision.
 
-Written by hand: the distances, the exponential and the sum of one chunk of rows stay in the first-level cache, which no
-sequence of library calls does. Distances are sums of squared differences, so that single precision suffices.
+Written by hand: distances, exponentials and sums of two rows against one block of columns stay in the first-level
+cache, which no sequence of library calls does. Distances are sums of squared differences, so that nothing cancels,
+however far the rows are from the origin.
+
+Shapes that matter to the compiler: blocks have a fixed length, with zeros where there are fewer columns; four
+dimensions are taken at once; exponentials are written and summed in the same loop, since loops that sum are unrolled;
+and functions that hold loops are inlined before compilation.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from mercer.kernels.exponential_numba import exp_single
+from mercer.kernels.exponential_numba import power_of_two
 
-_CHUNK = 1024  # rows whose distances to one column are held at once
-_FLUSH = 64  # columns after which sums in single precision are added to those in double precision
-_ZERO, _MINUS_HALF = np.float32(0.0), np.float32(-0.5)
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-
-
-@njit("void(float32[:,::1], float32[::1], int64, float32[::1])", **_COMPILE)
-def _squared_distances(rows, column, start, out):  # type: ignore[no-untyped-def]
-    """Squared distances of the rows from `start` on (stored as columns of an array) to one column."""
-    n, n_dims = out.size, column.size
-    for i in range(n):
-        out[i] = _ZERO
-    k = 0
-    while k + 4 <= n_dims:
-        x0, x1, x2, x3 = column[k], column[k + 1], column[k + 2], column[k + 3]
-        y0, y1 = rows[k, start : start + n], rows[k + 1, start : start + n]
-        y2, y3 = rows[k + 2, start : start + n], rows[k + 3, start : start + n]
-        for i in range(n):
-            d0, d1, d2, d3 = y0[i] - x0, y1[i] - x1, y2[i] - x2, y3[i] - x3
-            out[i] += d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
-        k += 4
-    while k < n_dims:
-        x, y = column[k], rows[k, start : start + n]
-        for i in range(n):
-            d = y[i] - x
-            out[i] += d * d
-        k += 1
+BLOCK = 384  # columns of a block
+# exp(-r² / 2) = 2^-(scale r)²
+_SCALE = math.sqrt(0.5 / math.log(2.0))
+_TYPES = ("f8", "f4")
+_COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
-@njit("void(float32[:,::1], float32[:,::1], float32[::1], int64, float64[::1])", **_COMPILE)
-def add_columns(rows, columns, weights, start, out):  # type: ignore[no-untyped-def]
-    """out_i += Σ_j weights_j exp(-|row_i - column_j|² / 2) for the rows from `start` on, as many as out has entries."""
-    squared, total = np.empty(_CHUNK, np.float32), np.empty(_CHUNK, np.float32)
-    for first in range(0, out.size, _CHUNK):
-        n = min(_CHUNK, out.size - first)
-        s, sums, target = squared[:n], total[:n], out[first : first + n]
-        for group in range(0, len(weights), _FLUSH):
-            for i in range(n):
-                sums[i] = _ZERO
-            for j in range(group, min(group + _FLUSH, len(weights))):
-                _squared_distances(rows, columns[j], start + first, s)
-                weight = weights[j]
-                for i in range(n):
-                    sums[i] += weight * exp_single(_MINUS_HALF * s[i])
-            for i in range(n):
-                target[i] += sums[i]
+@njit(inline="always", **_COMPILE)
+def _pack(rows, start, n, packed):  # type: ignore[no-untyped-def]
+    """Scaled rows from `start` on, n of them, as columns."""
+    scale = packed.dtype.type(_SCALE)
+    for j in range(n):
+        for k in range(rows.shape[1]):
+            packed[k, j] = scale * rows[start + j, k]
 
 
-@njit("void(float32[:,::1], float32[:,::1], float32[:,::1])", **_COMPILE)
-def fill_block(rows, columns, out):  # type: ignore[no-untyped-def]
-    """out_ji = exp(-|column_j - row_i|² / 2); rows are stored as columns of an array."""
-    squared = np.empty(_CHUNK, np.float32)
-    for first in range(0, rows.shape[1], _CHUNK):
-        n = min(_CHUNK, rows.shape[1] - first)
-        s = squared[:n]
-        for j in range(len(columns)):
-            _squared_distances(rows, columns[j], first, s)
-            target = out[j, first : first + n]
-            for i in range(n):
-                target[i] = exp_single(_MINUS_HALF * s[i])
+@njit(inline="always", **_COMPILE)
+def _exponents(block, pair, first, second):  # type: ignore[no-untyped-def]
+    """Minus the squared distances of the two columns of `pair` from all columns of a block."""
+    for k in range(0, len(block), 4):
+        y0, y1, y2, y3 = block[k], block[k + 1], block[k + 2], block[k + 3]
+        a0, a1, a2, a3 = pair[k, 0], pair[k + 1, 0], pair[k + 2, 0], pair[k + 3, 0]
+        b0, b1, b2, b3 = pair[k, 1], pair[k + 1, 1], pair[k + 2, 1], pair[k + 3, 1]
+        for j in range(BLOCK):
+            d0, d1, d2, d3 = a0 - y0[j], a1 - y1[j], a2 - y2[j], a3 - y3[j]
+            e0, e1, e2, e3 = b0 - y0[j], b1 - y1[j], b2 - y2[j], b3 - y3[j]
+            d, e = d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3, e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3
+            first[j] = -d if k == 0 else first[j] - d
+            second[j] = -e if k == 0 else second[j] - e
+
+
+@njit(inline="always", **_COMPILE)
+def _exponentials(values, weights):  # type: ignore[no-untyped-def]
+    """Overwrite exponents by powers of two, and sum these with weights."""
+    total = values.dtype.type(0.0)
+    for j in range(BLOCK):
+        value = power_of_two(values[j])
+        values[j] = value
+        total += value * weights[j]
+    return total
+
+
+@njit(inline="always", **_COMPILE)
+def _multiple_of_four(n):  # type: ignore[no-untyped-def]
+    return (n + 3) // 4 * 4
+
+
+@njit(
+    [f"void({t}[:,:], {t}[:,:], {t}[:,::1], f8[:,::1], {t}[:,::1], f8[:,::1])" for t in _TYPES], cache=True, **_COMPILE
+)
+def add_products(X, Y, V, sums, W, transposed_sums):  # type: ignore[no-untyped-def]
+    """Add K V to sums and, unless W is empty, Kᵀ W to transposed_sums, for the Gram matrix K of rows X against Y."""
+    n_dims, n_vectors = _multiple_of_four(X.shape[1]), V.shape[1]
+    block, pair = np.zeros((n_dims, BLOCK), X.dtype), np.zeros((n_dims, 2), X.dtype)
+    values = np.empty((2, BLOCK), X.dtype)
+    weights, below = np.zeros((n_vectors, BLOCK), X.dtype), np.zeros((n_vectors, BLOCK))
+    zero = X.dtype.type(0.0)
+    for start in range(0, len(Y), BLOCK):
+        width = min(BLOCK, len(Y) - start)
+        _pack(Y, start, width, block)
+        for c in range(n_vectors):
+            for j in range(BLOCK):
+                weights[c, j] = V[start + j, c] if j < width else zero
+        for i in range(0, len(X), 2):
+            n_rows = min(2, len(X) - i)
+            _pack(X, i, n_rows, pair)
+            _exponents(block, pair, values[0], values[1])
+            for r in range(n_rows):
+                row = values[r]
+                sums[i + r, 0] += _exponentials(row, weights[0])
+                for c in range(1, n_vectors):
+                    total, others = zero, weights[c]
+                    for j in range(BLOCK):
+                        total += row[j] * others[j]
+                    sums[i + r, c] += total
+                if len(W):
+                    for c in range(n_vectors):
+                        factor, target = W[i + r, c], below[c]
+                        for j in range(BLOCK):
+                            target[j] += factor * row[j]
+        if len(W):
+            for c in range(n_vectors):
+                for j in range(width):
+                    transposed_sums[start + j, c] += below[c, j]
+                    below[c, j] = 0.0
+
+
+@njit([f"{t}({t}[:,:], {t}[:,:], {t}[:,::1])" for t in _TYPES], cache=True, **_COMPILE)
+def fill(X, Y, out):  # type: ignore[no-untyped-def]
+    """Write the Gram matrix of rows X against Y; what it returns only keeps the compiler from dropping the sums."""
+    n_dims = _multiple_of_four(X.shape[1])
+    block, pair = np.zeros((n_dims, BLOCK), X.dtype), np.zeros((n_dims, 2), X.dtype)
+    values, weights, totals = np.empty((2, BLOCK), X.dtype), np.ones(BLOCK, X.dtype), np.zeros(2, X.dtype)
+    for start in range(0, len(Y), BLOCK):
+        width = min(BLOCK, len(Y) - start)
+        _pack(Y, start, width, block)
+        for i in range(0, len(X), 2):
+            n_rows = min(2, len(X) - i)
+            _pack(X, i, n_rows, pair)
+            _exponents(block, pair, values[0], values[1])
+            for r in range(n_rows):
+                row, target = values[r], out[i + r, start : start + width]
+                totals[r] = _exponentials(row, weights)
+                for j in range(width):
+                    target[j] = row[j]
+    return totals[0]

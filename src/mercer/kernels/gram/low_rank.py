@@ -142,7 +142,7 @@ def incomplete_cholesky(
     diagonal = gram.diagonal().astype(np.float64)
     trace, largest = float(diagonal.sum()), float(diagonal.max())
     limit = n if rank is None else min(int(rank), n)
-    columns = _GrowingRows(n, limit)
+    columns = GrowingRows(n, limit)
     remainder = diagonal.copy()
     pivots: list[int] = []
     # Below this a remaining diagonal entry is rounding noise, and so would be its column.
@@ -177,7 +177,7 @@ def incomplete_cholesky(
     return _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
 
 
-class _GrowingRows:
+class GrowingRows:
     """Rows of a matrix whose final number is not known: memory grows by doubling."""
 
     def __init__(self, n_columns: int, limit: int):
@@ -186,6 +186,7 @@ class _GrowingRows:
         self._n = 0
 
     def append(self, row: Array) -> None:
+        """Add a row."""
         if self._n == len(self._rows):
             grown = np.empty((min(self._limit, 2 * self._n), self._rows.shape[1]))
             grown[: self._n] = self._rows
@@ -195,6 +196,7 @@ class _GrowingRows:
 
     @property
     def filled(self) -> Array:
+        """The rows so far."""
         return self._rows[: self._n]
 
 

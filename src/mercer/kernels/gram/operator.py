@@ -17,7 +17,6 @@ from mercer.kernels.tiles import (
     Tile,
     dense_gram,
     run_threaded,
-    symmetric_tile,
     take,
     threads_for,
     upper_triangle,
@@ -119,10 +118,8 @@ class Gram(LinearOperator):
 
         def add_tile(tile: Tile, total: Array) -> None:
             rows, columns = tile
-            values = symmetric_tile(self.kernel, self._sides, tile)
-            total[rows] += values @ V[columns]
-            if rows != columns:
-                total[columns] += values.T @ V[rows]
+            below = () if rows == columns else (V[rows], total[columns])
+            self.kernel._add_products(*self._sides_of(tile), V[columns], total[rows], *below)
 
         n_tiles = -(-self.shape[0] // TILE)
         tiles = self._with_progress(upper_triangle(self.shape[0]), n_tiles * (n_tiles + 1) // 2)
@@ -137,13 +134,17 @@ class Gram(LinearOperator):
         def fill_panel(tile: Tile, _: None) -> None:
             panel = tile[0]
             for inner in _slices(n_inner):
-                rows, columns = (inner, panel) if transposed else (panel, inner)
-                values = self.kernel._tile(take(self._sides.left, rows), take(self._sides.right, columns))
-                result[panel] += (values.T if transposed else values) @ V[inner]
+                if transposed:
+                    result[panel] += self.kernel._tile(*self._sides_of((inner, panel))).T @ V[inner]
+                else:
+                    self.kernel._add_products(*self._sides_of((panel, inner)), V[inner], result[panel])
 
         panels = self._with_progress(((panel, slice(None)) for panel in _slices(n_result)), -(-n_result // TILE))
         run_threaded(fill_panel, panels, lambda: None, n_threads)
         return result
+
+    def _sides_of(self, tile: Tile) -> tuple[Any, Any]:
+        return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
 
     def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
         bar: Iterable[Tile] = tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile", disable=not self.verbose)

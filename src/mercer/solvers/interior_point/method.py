@@ -18,7 +18,7 @@ from mercer.solvers.interior_point.start import starting_point
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
+from mercer.solvers.result import NOT_IN_MEMORY, Iterate, Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
 
@@ -58,7 +58,9 @@ class InteriorPoint(Solver):
     name = "interior_point"
 
     def refusal(self, problem: KernelProgram) -> str | None:
-        """Programs that are not convex, and tubes around another loss than the absolute one."""
+        """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
+        if not problem.in_memory:
+            return NOT_IN_MEMORY
         if problem.conditional and problem.gram is not None and np.any(problem.bounds > 0):
             return (
                 "the kernel is only conditionally positive definite, and columns have a price: its polynomials must be "

@@ -21,7 +21,7 @@ class Residuals:
     tolerated : float
         Size of the terms of the stationarity condition: errors of a step beyond it do harm.
     columns : array
-        What is missing in columnsᵀB - w = 0.
+        What is missing in columnsᵀB - target - w = 0.
     penalty : array
         Minus the derivative of the Lagrangian with respect to w.
     iterate : Iterate
@@ -35,8 +35,7 @@ class Residuals:
         self.stationarity = np.where(sides.exists, v.z - v.s - gradient - v.tube.sum(), 0.0)
         force = np.abs(gradient[sides.exists])
         self.tolerated = float(np.mean(force) + np.max(np.abs(self.stationarity))) if force.size else 0.0
-        image = problem.columns.T @ self.B
-        self.columns = v.w - image
+        self.columns = v.w - problem.balance(self.B)
         self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)
         self.iterate = Iterate(*problem.values(self.B, v.d, gram_B))
         self.infeasibility = problem.column_violation(self.B)

@@ -17,8 +17,8 @@ def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> t
     """B and d with exact zeros where the multiplier says that the solution has one.
 
     Of a variable and its multiplier one vanishes at the solution: a variable that is smaller than its multiplier, each
-    in units of its own mean, is taken for zero. What the columns then miss of columnsᵀB = 0 is made up by the variables
-    that are left.
+    in units of its own mean, is taken for zero. What the columns then miss of columnsᵀB = target is made up by the
+    variables that are left.
     """
     on_support = np.any(sides.exists & ~_vanishes(v.alpha, v.z, sides.exists), axis=0)
     B = np.where(on_support, np.sum(sides.sign * v.alpha, axis=0), 0.0)
@@ -27,9 +27,10 @@ def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> t
     low, high = problem.box()
     A = problem.sign * B
     free = on_support & (np.minimum(A - low, high - A) > 0)
-    Phi = problem.columns[:, ~sides.penalised]
-    if free.any() and Phi.shape[1]:
-        B[free] -= np.linalg.lstsq(Phi[free].T, Phi.T @ B, rcond=None)[0]
+    unpriced = ~sides.penalised
+    if free.any() and unpriced.any():
+        Phi = problem.columns[np.ix_(free, unpriced)]
+        B[free] -= np.linalg.lstsq(Phi.T, problem.balance(B)[unpriced], rcond=None)[0]
     return problem.sign * np.clip(problem.sign * B, low, high), d
 
 

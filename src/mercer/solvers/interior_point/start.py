@@ -49,8 +49,8 @@ def starting_point(
     z = np.where(sides.exists, np.maximum(force, 0.0) + margin, 0.0)
     s = np.where(sides.bounded, np.maximum(-force, 0.0) + margin, 0.0)
     p = sides.penalised
-    image = problem.columns.T @ B
-    w = np.where(p, np.clip(image, -(1 - _BOX_MARGIN) * sides.bounds, (1 - _BOX_MARGIN) * sides.bounds), 0.0)
+    widest = (1 - _BOX_MARGIN) * sides.bounds
+    w = np.where(p, np.clip(problem.balance(B), -widest, widest), 0.0)
     size = _MULTIPLIER_MARGIN * (float(np.mean(np.abs(d[p]))) or 1.0) if p.any() else 0.0
     w_low = np.where(p, np.maximum(-d, 0.0) + size, 0.0)
     w_high = np.where(p, np.maximum(d, 0.0) + size, 0.0)
@@ -66,4 +66,4 @@ def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> 
     ridge = typical / (np.maximum(problem.C_above, problem.C_below) * slope)
     stiffness = np.where(sides.penalised, 1.0 / np.maximum(sides.bounds, 1e-300), np.inf)
     system.factor_with(ridge, problem.columns, stiffness)
-    return system.solve_with(problem.y, np.zeros(problem.columns.shape[1]))
+    return system.solve_with(problem.y, np.zeros(problem.columns.shape[1]) + problem.target)

@@ -27,7 +27,8 @@ class Sides:
     bounded : array of bool
         Whether the upper bound is finite.
     penalised : array of bool, shape (n_columns,)
-        Columns whose coefficient has a price: w = columnsᵀB lives in [-bounds, bounds]; for the others it is zero.
+        Columns whose coefficient has a price: w = columnsᵀB - target lives in [-bounds, bounds]; for the others it is
+        zero.
     sparse : bool
         Whether solutions have exact zeros: the loss has a flat zone, or columns have a price.
     budget : array of length 1 or 0
@@ -72,8 +73,8 @@ class Variables:
 
     α >= 0 has the multiplier z, room = upper - α >= 0 the multiplier s. room is 1 where there is no upper bound, and a
     variable of its own, since the difference would lose its digits near the bound. d are the coefficients of the
-    columns; w = columnsᵀB has the multipliers w_low and w_high of its two bounds; Σα <= budget has the multiplier tube
-    (empty without a budget).
+    columns; w = columnsᵀB - target has the multipliers w_low and w_high of its two bounds; Σα <= budget has the
+    multiplier tube (empty without a budget).
     """
 
     alpha: Array

@@ -1,0 +1,131 @@
+"""What all kernel features share: rows, kernel, removed functions, and their values at new rows."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.components.removal import REMOVABLE, RemovedFunctions, is_table
+from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.gram import Gram
+
+Array = NDArray[Any]
+
+
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of estimators whose features are f(x) = Σ_i a_i k(x_i, x) minus what the removed functions explain.
+
+    A fit stores `rows_` (the x_i), `dual_coef_` (the a_i, one column for each feature), `kernel_`, and `_offset`, the
+    coefficients of the removed functions.
+    """
+
+    n_components: Any
+    kernel: Any
+    remove: Any
+
+    def transform(self, X: Any) -> Array:
+        """Features of the rows of X, an array of shape (n, n_components_)."""
+        check_is_fitted(self, "dual_coef_")
+        X = self._rows(X, reset=False)
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        X = _in_double(X)
+        values = self._against_rows(X, self.dual_coef_) - self._removed(X) @ self._offset
+        return values.astype(dtype, copy=False)
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Validated rows; kernels on other objects than vectors validate them themselves."""
+        kernel = self.kernel if self.kernel is not None else Gaussian()
+        if not isinstance(kernel, Kernel):
+            raise TypeError(
+                f"kernel of {type(self).__name__} must be a Kernel or None, got {self.kernel!r}; "
+                "wrap a function in mercer.kernels.FromFunction."
+            )
+        if not kernel.takes_vectors:
+            return X
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
+        return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+
+    def _prepare(self, X: Any) -> tuple[Any, Gram]:
+        """Validated rows in double precision, and their Gram matrix; sets the kernel and the removed functions."""
+        if self.remove not in REMOVABLE:
+            raise ValueError(
+                f"remove of {type(self).__name__} must be one of {REMOVABLE}, got {self.remove!r}; "
+                "'linear' removes the constant, too."
+            )
+        X = _in_double(self._rows(X, reset=True))
+        self.kernel_ = self.kernel if self.kernel is not None else Gaussian.scaled_to(X)
+        if self.remove == "linear" and (self.kernel_.pairwise or not is_table(X)):
+            raise ValueError(
+                f"remove of {type(self).__name__} must be None or 'constant' for such objects, got 'linear'; "
+                "only vectors of numbers have linear functions."
+            )
+        gram = Gram(self.kernel_, X, verbose=bool(getattr(self, "verbose", False)))
+        if gram.shape[0] < 2:
+            raise ValueError(
+                f"X of {type(self).__name__} must hold two objects or more, got one sample; nothing varies in it."
+            )
+        self._removed = RemovedFunctions(self.remove, self.kernel_).fit(X)
+        self._refuse_nothing(gram.shape[0] - self._removed.Q.shape[1])
+        return X, gram
+
+    def _against_rows(self, X: Any, coef: Array) -> Array:
+        """Σ_i coef_i k(x_i, x) for the rows of X."""
+        if self.kernel_.pairwise:
+            return np.asarray(X)[:, self._positions] @ coef
+        return np.asarray(Gram(self.kernel_, X, self.rows_) @ coef)
+
+    def _keep_rows(self, X: Any, positions: Array) -> None:
+        """Store the rows whose kernel functions make up the features."""
+        self._positions = positions
+        whole = np.array_equal(positions, np.arange(len(self._removed.Q)))
+        self.rows_ = X if whole else _safe_indexing(X, positions)
+
+    def _count(self, parameter: str) -> int:
+        """The value of a parameter that must be a whole number."""
+        value = getattr(self, parameter)
+        if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+            raise ValueError(
+                f"{parameter} of {type(self).__name__} must be a whole number >= 1, got {value!r}; ask for 1 or more."
+            )
+        return int(value)
+
+    def _refuse_nothing(self, n_found: int) -> None:
+        if not n_found:
+            raise ValueError(
+                f"X of {type(self).__name__} must vary in the feature space of {self.kernel_!r} beyond remove="
+                f"{self.remove!r}, got rows that all look alike; scale the columns, choose another kernel, or remove "
+                "less."
+            )
+
+    def _warn_of_fewer(self, n_found: int) -> None:
+        asked = self.n_components
+        if isinstance(asked, Integral) and n_found < int(asked):
+            warnings.warn(
+                f"{type(self).__name__} found {n_found} components above rounding, not the {asked} asked for; "
+                "lower n_components.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.dual_coef_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel
+        tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
+        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "_accepts_sparse", False))
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _in_double(X: Any) -> Any:
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

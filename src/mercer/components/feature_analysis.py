@@ -1,0 +1,244 @@
+"""Kernel feature analysis: projection pursuit in feature space, with features of few kernel functions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from mercer.components.base import KernelFeatures
+from mercer.components.contrasts import Contrast, as_contrast
+from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, dense_spectrum
+from mercer.kernels.gram import Gram
+
+Array = NDArray[Any]
+
+CONSTRAINTS = ("l1", "rkhs")
+# Principal components within which directions of unit length are sought.
+_SUBSPACE = 100
+
+
+class KernelFeatureAnalysis(KernelFeatures):
+    """Directions in feature space along which the data look most interesting, one after the other.
+
+    The direction v = Σ_i α_i Φ(x_i) maximises a contrast of the values ⟨v, Φ(x_j)⟩, the removed functions being
+    projected out, under Σ_i |α_i| = 1 or ||v|| = 1; then the feature space is deflated to what is orthogonal to v.
+
+    Parameters
+    ----------
+    n_components : int
+        How many features.
+    kernel : Kernel, optional
+        A positive definite kernel; by default a Gaussian whose width is the median distance of the data.
+    constraint : {"l1", "rkhs"}
+        "l1": the variance is convex in α, so that it is largest at a vertex, a single kernel function: a greedy
+        selection of rows. All functions are taken at unit length in what is left of the feature space, so that their
+        variance is the exact decrease of the variance that remains. Other contrasts are compared at the vertices, too.
+        Feature m needs m kernel evaluations at a new row. "rkhs": unit length, which for the variance is kernel PCA;
+        for other contrasts a local search within the leading 100 principal components, from the best of them. Features
+        need all n kernel evaluations.
+    contrast : {"variance", "kurtosis", "negentropy"} or callable
+        What is interesting. A callable takes values of shape (n, m), one column for each direction, of mean zero if the
+        constant is removed, and returns m numbers.
+    remove : "constant", "linear" or None
+        What is projected out of the values, as in `KernelPCA`; it costs no kernel evaluations.
+    n_candidates : int, optional
+        "l1": number of rows, drawn at random, that may be selected; by default at most 1000.
+    verbose : bool
+        Whether to show a progress bar.
+    random_state : int, RandomState or None
+        Draws the candidates.
+
+    Attributes
+    ----------
+    contrast_ : array of shape (n_components_,)
+        Contrast of each feature.
+    explained_variance_ : array of shape (n_components_,)
+        Variance of each feature. Directions are orthonormal, so that variances add up.
+    rows_, dual_coef_ : rows, array of shape (len(rows_), n_components_)
+        Rows whose kernel functions are used, and their coefficients.
+    selected_ : array of int
+        Positions of these rows in the training set.
+    status_ : str
+        "interrupted" after Ctrl-C: the features found until then are kept. Else "optimal".
+    n_components_, kernel_ : int, Kernel
+        What was used.
+
+    Notes
+    -----
+    "l1" costs n · n_candidates kernel evaluations and numbers of memory, and O(n · n_candidates) operations for each
+    feature. [Smola1998]_, section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelFeatureAnalysis
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> features = KernelFeatureAnalysis(5).fit(X)
+    >>> len(features.rows_), features.transform(X).shape
+    (5, (300, 5))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        kernel: Any = None,
+        constraint: str = "l1",
+        contrast: Any = "variance",
+        remove: str | None = "constant",
+        n_candidates: int | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.constraint = constraint
+        self.contrast = contrast
+        self.remove = remove
+        self.n_candidates = n_candidates
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the features of the rows X; y is ignored."""
+        k = self._count("n_components")
+        contrast = as_contrast("KernelFeatureAnalysis", self.contrast)
+        if self.constraint not in CONSTRAINTS:
+            raise ValueError(
+                f"constraint of KernelFeatureAnalysis must be one of {CONSTRAINTS}, got {self.constraint!r}; choose "
+                "'l1' for features of few kernel functions."
+            )
+        n_candidates = 1000 if self.n_candidates is None else self._count("n_candidates")
+        X, gram = self._prepare(X)
+        if self.kernel_.order != 0:
+            raise ValueError(
+                f"kernel of KernelFeatureAnalysis must be positive definite (order 0), got {self.kernel_!r}; "
+                "directions have no length otherwise."
+            )
+        if self.constraint == "l1":
+            self._select(X, gram, k, contrast, n_candidates)
+        else:
+            self._pursue(X, gram, k, contrast)
+        self.n_components_ = self.dual_coef_.shape[1]
+        if self.status_ == "interrupted":
+            message = f"KernelFeatureAnalysis was interrupted after {self.n_components_} features; fit again for more."
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        else:
+            self._warn_of_fewer(self.n_components_)
+        return self
+
+    def _select(self, X: Any, gram: Gram, k: int, contrast: Contrast, n_candidates: int) -> None:
+        """Greedy selection of kernel functions, each made orthogonal to those before."""
+        n, removed = gram.shape[0], self._removed
+        rng = check_random_state(self.random_state)
+        candidates = np.arange(n) if n <= n_candidates else np.sort(rng.choice(n, n_candidates, replace=False))
+        F = gram.block(slice(None), candidates)
+        C = F[candidates]
+        F = removed.project_out(F)
+        length2 = np.diagonal(C).copy()  # squared lengths of what is left of each function
+        floor = n * np.finfo(np.float64).eps * float(length2.max())
+        chosen: list[int] = []
+        contrasts: list[float] = []
+        self.status_ = "optimal"
+        try:
+            for _ in tqdm(range(min(k, len(candidates))), desc="Kernel functions", disable=not self.verbose):
+                values = self._contrasts_at_unit_length(F, length2, floor, contrast)
+                best = int(np.argmax(values))
+                if not values[best] > 0:
+                    break
+                scale = np.sqrt(length2[best])
+                _deflate(F, F[:, best] / scale, C[best] / scale)
+                _deflate(C, C[:, best] / scale, C[best] / scale)
+                length2 = np.diagonal(C).copy()
+                length2[[*chosen, best]] = 0.0
+                chosen.append(best)
+                contrasts.append(float(values[best]))
+        except KeyboardInterrupt:
+            if not chosen:
+                raise
+            self.status_ = "interrupted"
+        self._refuse_nothing(len(chosen))
+        self.selected_ = candidates[chosen]
+        self._keep_rows(X, self.selected_)
+        # Gram-Schmidt in feature space: the values are K_ns R⁻ᵀ with K_ss = R Rᵀ.
+        factor = np.linalg.cholesky(gram.block(self.selected_, self.selected_))
+        self.dual_coef_ = solve_triangular(factor, np.eye(len(factor)), lower=True).T
+        values = gram.block(slice(None), self.selected_) @ self.dual_coef_
+        self._offset = removed.Q.T @ values
+        self.contrast_ = np.array(contrasts)
+        self.explained_variance_ = np.mean(removed.project_out(values) ** 2, axis=0)
+
+    def _contrasts_at_unit_length(self, F: Array, length2: Array, floor: float, contrast: Contrast) -> Array:
+        """Contrast of each function; none for those that are rounding errors."""
+        alive = length2 > floor
+        if isinstance(self.contrast, str):
+            # Homogeneous of degree two, so that no copy of F needs to be scaled.
+            values = np.divide(contrast(F), length2, out=np.zeros(len(length2)), where=alive)
+            return np.where(values > floor, values, 0.0)
+        values = np.full(len(length2), -np.inf)
+        values[alive] = contrast(F[:, alive] / np.sqrt(length2[alive]))
+        return values
+
+    def _pursue(self, X: Any, gram: Gram, k: int, contrast: Contrast) -> None:
+        """Directions of unit length within the leading principal components."""
+        n = gram.shape[0]
+        m = min(max(_SUBSPACE, k), n - self._removed.Q.shape[1])
+        if n <= DENSE_ROWS:
+            basis = dense_spectrum(gram, self._removed, m, definite=True)
+        else:
+            basis = LanczosSpectrum(gram, self._removed, None, self.random_state).leading(m, tol=1e-8, max_iter=50)
+        self._refuse_nothing(len(basis.pairs.values))
+        scores = basis.pairs.vectors * np.sqrt(basis.pairs.values)
+        free = np.eye(scores.shape[1])
+        directions: list[Array] = []
+        contrasts: list[float] = []
+        for _ in tqdm(range(min(k, scores.shape[1])), desc="Directions", disable=not self.verbose):
+            direction, value = _best_direction(scores @ free, contrast)
+            directions.append(free @ direction)
+            contrasts.append(value)
+            # What is left: the complement of the direction in the free subspace.
+            free = free @ np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
+        rotation = np.column_stack(directions)
+        self.status_ = "optimal"
+        self.selected_ = np.arange(n)
+        self._keep_rows(X, self.selected_)
+        self.dual_coef_ = basis.coef @ rotation
+        self._offset = basis.offset @ rotation
+        self.contrast_ = np.array(contrasts)
+        self.explained_variance_ = np.mean((scores @ rotation) ** 2, axis=0)
+
+
+def _deflate(F: Array, left: Array, right: Array) -> None:
+    """F - left rightᵀ in place, without a matrix in between."""
+    for start in range(0, len(F), 256):
+        rows = slice(start, start + 256)
+        F[rows] -= left[rows, None] * right
+
+
+def _best_direction(S: Array, contrast: Contrast) -> tuple[Array, float]:
+    """Unit vector b with a large contrast of S b: the best of the axes, improved by a quasi-Newton search."""
+    values = contrast(S)
+    start = np.eye(S.shape[1])[int(np.argmax(values))]
+    scale = max(abs(float(values.max())), np.finfo(np.float64).tiny)
+    h = 1e-5
+
+    def loss(b: Array) -> tuple[float, Array]:
+        """The contrast of b / |b|, and its gradient by differences: one call takes all of them as columns."""
+        b = b / np.linalg.norm(b)
+        nudged = np.hstack([b[:, None], b[:, None] + h * np.eye(len(b)), b[:, None] - h * np.eye(len(b))])
+        found = -contrast(S @ (nudged / np.linalg.norm(nudged, axis=0))) / scale
+        return float(found[0]), (found[1 : len(b) + 1] - found[len(b) + 1 :]) / (2 * h)
+
+    b = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    b /= np.linalg.norm(b)
+    b *= np.sign(b[np.argmax(np.abs(b))])
+    reached = float(contrast((S @ b)[:, None])[0])
+    return (b, reached) if reached >= values.max() else (start, float(values.max()))

@@ -1,0 +1,72 @@
+"""Gaussian tiles and products by compiled loops, where these are faster than products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels.tiles import TILE
+
+Array = NDArray[Any]
+
+# With more columns, or fewer rows on either side, a matrix product gives the distances sooner.
+_FEW_COLUMNS = 32
+_FEW_ROWS = 16
+# With more right-hand sides a product of matrices gives the sums sooner.
+_FEW_VECTORS = 8
+
+
+def compiled_rows(left: Any, right: Any) -> tuple[Array, Array] | None:
+    """The rows behind two prepared sides (see `distance_sides`) if compiled loops should take them, else None.
+
+    Sides of less than a full tile are left to NumPy: a program that works on a few hundred rows never loads Numba.
+    """
+    if isinstance(left, tuple) or left.shape[1] - 2 > _FEW_COLUMNS:
+        return None
+    shorter, longer = sorted((len(left), len(right)))
+    if shorter < _FEW_ROWS or longer < TILE:
+        return None
+    return plain_rows(left, right)
+
+
+def plain_rows(left: Array, right: Array) -> tuple[Array, Array]:
+    """The rows behind two dense sides that `distance_sides` prepared: centred, in units of the kernel's length."""
+    return -0.5 * left[:, :-2], right[:, :-2]
+
+
+def few_vectors(V: Array) -> bool:
+    """Whether compiled loops should take these right-hand sides."""
+    return V.dtype == np.float64 and 1 <= V.shape[1] <= _FEW_VECTORS
+
+
+def gaussian_tile(X: Array, Y: Array) -> Array:
+    """exp(-|x - y|² / 2) for rows X against Y, in their precision."""
+    from mercer.kernels.gram.gaussian_numba import BLOCK, fill
+
+    if len(Y) < min(len(X), BLOCK):  # the loops run along Y
+        return gaussian_tile(Y, X).T
+    out = np.empty((len(X), len(Y)), dtype=X.dtype)
+    fill(X, Y, out)
+    return out
+
+
+def add_gaussian_products(
+    X: Array, Y: Array, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+) -> None:
+    """Add K V to sums and, where W is given, Kᵀ W to transposed_sums, for K = exp(-|x - y|² / 2) of rows X against Y.
+
+    Sums are in double precision; rows and right-hand sides have one precision, double or single.
+    """
+    from mercer.kernels.gram.gaussian_numba import BLOCK, add_products
+
+    n_vectors, narrow = V.shape[1], len(Y) < min(len(X), BLOCK)
+    if W is None and narrow:  # the loops run along Y: let Y be the longer side, and its own sums be lost
+        W, transposed_sums = np.zeros((len(X), n_vectors), V.dtype), np.zeros((len(Y), n_vectors))
+    elif W is None:
+        W, transposed_sums = np.empty((0, n_vectors), V.dtype), np.empty((0, n_vectors))
+    if narrow:
+        add_products(Y, X, W, transposed_sums, V, sums)
+    else:
+        add_products(X, Y, V, sums, W, transposed_sums)

@@ -1,0 +1,71 @@
+"""The Gram matrix of the training rows: an operator, until a solver needs it in memory."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels import Kernel
+from mercer.kernels.gram import Gram
+
+Array = NDArray[Any]
+
+# Rows on which a matrix that is not formed is looked at.
+_N_LOOKED_AT = 500
+
+
+class TrainingMatrix:
+    """The Gram matrix of a kernel on the training rows, with the warnings and errors that it deserves.
+
+    Attributes
+    ----------
+    operator : Gram
+        For solvers that never form it.
+    formed : array
+        The matrix, computed once.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, *, needs_positive: bool):
+        self.operator = Gram(kernel, X)
+        self._kernel = kernel
+        self._needs_positive = needs_positive
+        n = self.operator.shape[0]
+        some = np.unique(np.linspace(0, n - 1, min(n, _N_LOOKED_AT)).astype(np.intp))
+        _warn_if_degenerate(kernel, self.operator.block(some, some))
+
+    @cached_property
+    def formed(self) -> Array:
+        """The whole matrix; a precomputed one is refused if it is indefinite where that matters."""
+        K = self.operator.toarray().astype(np.float64, copy=False)
+        if self._needs_positive and self._kernel.pairwise:
+            _refuse_indefinite(K)
+        return K
+
+
+def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
+    """A Gram matrix that knows nothing of the data: all rows equal, or all different."""
+    n = len(K)
+    scale = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K))) if np.all(np.diagonal(K) > 0) else None
+    if scale is None or n < 3:
+        return
+    off_diagonal = (K / scale)[~np.eye(n, dtype=bool)]
+    if off_diagonal.max() < 1e-6 and off_diagonal.min() > -1e-6:
+        message = "the identity: all rows look different; widen the kernel or scale the columns"
+    elif np.ptp(K) <= 1e-9 * np.abs(K).max():
+        message = "constant: all rows look alike; narrow the kernel or scale the columns"
+    else:
+        return
+    warnings.warn(f"The Gram matrix of {kernel!r} is numerically {message}.", UserWarning, stacklevel=6)
+
+
+def _refuse_indefinite(K: Array) -> None:
+    smallest, largest = np.linalg.eigvalsh(K)[[0, -1]]
+    if smallest < -1e-8 * max(largest, -smallest):
+        raise ValueError(
+            f"A precomputed Gram matrix must be positive semi-definite for this regularizer, got an eigenvalue of "
+            f"{smallest:.3g}; mend the matrix, or choose the regularizer 'l1' or 'l2'."
+        )

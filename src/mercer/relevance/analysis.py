@@ -1,0 +1,162 @@
+"""The relevant dimension for each kernel of a family, and the kernel that separates signal from noise best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from mercer.kernels import Kernel
+from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
+from mercer.relevance.eigenbasis import Eigenbasis
+from mercer.relevance.estimates import leave_one_out_errors, two_component_nll
+from mercer.relevance.labels import Labels
+
+Array = NDArray[Any]
+
+METHODS = ("two_component", "leave_one_out")
+# Up to so many rows "auto" takes the whole spectrum; then a factor of this rank.
+_MOST_EXACT_ROWS, _AUTO_RANK = 3000, 1000
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What one kernel sees in some labels.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    spectrum, coefficients, tail : array
+        Eigenvalues above rounding, the coefficients z of the labels (r, n_targets), and the energy outside.
+    nll : array
+        Of the two-component model, for d = 0, 1, ...
+    dimension : int
+        d̂; 0 if the spectrum is so flat that it can be cut nowhere.
+    leave_one_out : float
+        Mean squared leave-one-out error at d̂.
+    projection : array of shape (n, n_targets)
+        Σ_{m<=d̂} u_m u_mᵀ Y.
+    noise_level : float
+        Error of the projection against the labels.
+    support, coef : array
+        The function Σ_i coef_i k(x_i, .) over the rows at `support` whose values on the rows are the projection.
+    """
+
+    kernel: Kernel
+    spectrum: Array
+    coefficients: Array
+    tail: Array
+    nll: Array
+    dimension: int
+    leave_one_out: float
+    projection: Array
+    noise_level: float
+    support: Array
+    coef: Array
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the eigenvalues hardly differ: all rows look equally different."""
+        n, r = len(self.projection), len(self.spectrum)
+        return not self.dimension or (r == n and bool(self.spectrum[n // 2] > 0.9 * self.spectrum[0]))
+
+    def predict(self, X: Any, support_rows: Any) -> Array:
+        """Values of the function at new rows, one column for each target."""
+        if self.kernel.pairwise:
+            return np.asarray(X)[:, self.support] @ self.coef
+        return np.asarray(Gram(self.kernel, X, support_rows) @ self.coef)
+
+
+def analyse(
+    kernels: list[Kernel],
+    X: Any,
+    labels: Labels,
+    *,
+    method: str = "two_component",
+    rank: int | None = None,
+    dimension: int | None = None,
+) -> Iterator[Analysis]:
+    """One analysis for each kernel; with the whole spectrum, or on low-rank factors; at d̂ or at a given dimension."""
+    Y = labels.columns
+    if rank is None:
+        for kernel, K in zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True):
+            basis = Eigenbasis.of_gram(kernel, K, Y)
+            d, vectors, cv = _cut(basis, Y, method, dimension)
+            coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
+            yield _analysis(kernel, basis, labels, vectors, cv, np.arange(len(Y)), coef)
+        return
+    for kernel in kernels:
+        low_rank = incomplete_cholesky(kernel, X, rank=rank, tol=1e-13)
+        basis = Eigenbasis.of_low_rank(low_rank, Y)
+        d, vectors, cv = _cut(basis, Y, method, dimension)
+        inner = low_rank.factor.T @ (vectors @ (basis.coefficients[:d] / basis.values[:d, None]))
+        yield _analysis(kernel, basis, labels, vectors, cv, low_rank.landmarks, low_rank.whitening @ inner)
+
+
+def best_of(analyses: list[Analysis], method: str) -> int:
+    """Position of the kernel with the highest likelihood, or the least leave-one-out error."""
+    if method == "leave_one_out":
+        return int(np.argmin([a.leave_one_out for a in analyses]))
+    return int(np.argmin([a.nll[a.dimension] for a in analyses]))
+
+
+def rank_for(owner: str, rank: Any, n: int) -> int | None:
+    """The rank of the factor to work on; None for the whole spectrum."""
+    if isinstance(rank, str) and rank == "auto":
+        return None if n <= _MOST_EXACT_ROWS else _AUTO_RANK
+    if rank is None:
+        return None
+    if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < 1:
+        raise ValueError(
+            f"rank of {owner} must be a whole number >= 1, None or 'auto', got {rank!r}; None takes the whole spectrum."
+        )
+    return int(rank)
+
+
+def check_method(owner: str, method: Any) -> None:
+    """Refuse a method that does not exist."""
+    if method not in METHODS:
+        raise ValueError(f"method of {owner} must be one of {METHODS}, got {method!r}; choose one of them.")
+
+
+def take_rows(X: Any, rows: Array, kernel: Kernel, columns: Array | None = None) -> Any:
+    """Some rows; of a precomputed matrix, their values against the rows at `columns`."""
+    X = _safe_indexing(X, rows)
+    return X[:, rows if columns is None else columns] if kernel.pairwise else X
+
+
+def _cut(basis: Eigenbasis, Y: Array, method: str, dimension: int | None) -> tuple[int, Array, float]:
+    """The dimension, its eigenvectors, and the leave-one-out error there."""
+    cuts = basis.cuts(len(Y))
+    if dimension is not None:
+        d = min(dimension, len(basis.values))
+    elif not cuts.size:
+        d = 0
+    elif method == "leave_one_out":
+        vectors = basis.vectors(int(cuts[-1]))
+        cv = leave_one_out_errors(vectors, Y)
+        d = int(cuts[np.argmin(cv[cuts])])
+        return d, vectors[:, :d], float(cv[d])
+    else:
+        nll = two_component_nll(basis.coefficients, basis.tail, len(Y))
+        d = int(cuts[np.argmin(nll[cuts])])
+    vectors = basis.vectors(d)
+    return d, vectors, float(leave_one_out_errors(vectors, Y)[-1])
+
+
+def _analysis(
+    kernel: Kernel, basis: Eigenbasis, labels: Labels, vectors: Array, cv: float, support: Array, coef: Array
+) -> Analysis:
+    d = vectors.shape[1]
+    projection = vectors @ basis.coefficients[:d]
+    return Analysis(
+        kernel, basis.values, basis.coefficients, basis.tail,
+        two_component_nll(basis.coefficients, basis.tail, len(labels)),
+        d, cv, projection, labels.error(projection), support, coef,
+    )  # fmt: skip

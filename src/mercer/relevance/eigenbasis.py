@@ -1,0 +1,115 @@
+"""Leading eigenpairs of a Gram matrix that stand above rounding, and what they see of some labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
+
+from mercer.kernels import Kernel
+from mercer.kernels.gram import LowRank
+
+Array = NDArray[Any]
+
+# Components below this share of the largest eigenvalue are rounding noise, whatever the number of rows.
+_FLOOR = 1e-13
+
+
+@dataclass(frozen=True)
+class Eigenbasis:
+    """Eigenpairs (μ_m, u_m) of K above rounding, descending, and the coefficients z = Uᵀ Y of the columns Y.
+
+    Attributes
+    ----------
+    values : array of shape (r,)
+        μ_m.
+    coefficients : array of shape (r, n_targets)
+        z.
+    tail : array of shape (n_targets,)
+        Energy ||Y||² - ||z||² outside of these components: of those that are rounding noise, or that a low-rank factor
+        left out.
+    rounding : float
+        Differences of eigenvalues that are smaller mean nothing.
+    """
+
+    values: Array
+    coefficients: Array
+    tail: Array
+    rounding: float
+    _small_vectors: Array
+    _factor: Array | None = None
+
+    @classmethod
+    def of_gram(cls, kernel: Kernel, K: Array, Y: Array) -> Eigenbasis:
+        """From the whole matrix, which is overwritten."""
+        precision = float(np.finfo(K.dtype).eps)
+        K = K.astype(np.float64, copy=False)
+        L = _numerical_factor(K, precision)
+        if L is not None:
+            return cls._of_factor(kernel, L, Y, precision)
+        values, vectors, rounding = _eigenpairs(kernel, K, len(Y), precision)
+        z, r = vectors.T @ Y, int(np.count_nonzero(values > rounding))
+        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, vectors[:, :r])
+
+    @classmethod
+    def of_low_rank(cls, low_rank: LowRank, Y: Array) -> Eigenbasis:
+        """From a factor K ≈ L Lᵀ: what it leaves out counts as tail."""
+        return cls._of_factor(low_rank.kernel, low_rank.factor, Y, float(np.finfo(np.float64).eps))
+
+    @classmethod
+    def _of_factor(cls, kernel: Kernel, L: Array, Y: Array, precision: float) -> Eigenbasis:
+        # LᵀL = V M Vᵀ has the eigenvalues of L Lᵀ, with the same absolute rounding, and u_m = L v_m / √μ_m: to
+        # √(μ_1 / μ_m) times the precision, so to 1e-9 for the smallest that are kept.
+        values, V, rounding = _eigenpairs(kernel, L.T @ L, len(Y), precision)
+        r = int(np.count_nonzero(values > rounding))
+        V = V[:, :r] / np.sqrt(values[:r])
+        z = V.T @ (L.T @ Y)
+        return cls(values[:r], z, np.sum((Y - L @ (V @ z)) ** 2, axis=0), rounding, V, L)
+
+    def vectors(self, d: int) -> Array:
+        """Eigenvectors u_1, ..., u_d as columns."""
+        leading = self._small_vectors[:, :d]
+        return leading if self._factor is None else self._factor @ leading
+
+    def cuts(self, n: int) -> Array:
+        """Dimensions 1 <= d <= n/2 at which the spectrum can be cut.
+
+        Between μ_d and μ_{d+1} there must be more than rounding: inside of a cluster of equal eigenvalues the
+        eigenvectors are arbitrary, and so would be what a cut separates.
+        """
+        gaps = self.values - np.append(self.values[1:], self.rounding)
+        cuts = np.flatnonzero(gaps > self.rounding) + 1
+        return cuts[cuts <= n // 2]
+
+
+def _numerical_factor(K: Array, precision: float) -> Array | None:
+    """The pivoted Cholesky factor of K to rounding, if it has less than half as many columns as rows."""
+    n = len(K)
+    diagonal = np.diagonal(K)
+    floor = n * precision * float(diagonal.max())
+    factored, pivots, rank, _ = dpstrf(K, tol=floor, lower=1)
+    if rank >= n // 2 or rank == 0:
+        return None
+    L = np.empty((n, rank))
+    L[pivots - 1] = np.tril(factored[:, :rank])
+    # Pivots on the diagonal cannot see that a matrix is indefinite; a product can.
+    probe = np.random.default_rng(0).standard_normal(n)
+    missed = np.linalg.norm(K @ probe - L @ (L.T @ probe)) / np.linalg.norm(probe)
+    return L if missed <= n * floor else None
+
+
+def _eigenpairs(kernel: Kernel, matrix: Array, n: int, precision: float) -> tuple[Array, Array, float]:
+    """Eigenvalues, descending, eigenvectors, and the size of what is rounding for n rows; overwrites the matrix."""
+    # Transposed, it is laid out as LAPACK wants it: the vectors then take its place.
+    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if values[-1] < -np.sqrt(precision) * abs(values[0]) or values[0] <= 0:
+        raise ValueError(
+            f"{kernel!r} must be positive definite on X to have relevant dimensions, got eigenvalues from "
+            f"{values[-1]:.1e} to {values[0]:.1e}; mend the matrix or choose another kernel."
+        )
+    return values, vectors, max(_FLOOR, n * precision) * float(values[0])

@@ -1,0 +1,133 @@
+"""What methods have in common that optimise a block of variables at a time and keep products in single precision."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from mercer.kernels.blas import single_threaded_numpy
+from mercer.problems import KernelProgram
+from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
+
+Array = NDArray[Any]
+
+# The gap or the dual value must improve by these shares of the gap within the rounds that `Watch` waits.
+_FALLS, _RISES = 0.99, 1e-3
+
+
+class State(Protocol):
+    """Where a method stands.
+
+    Attributes
+    ----------
+    B, d : array
+        The solution so far, feasible for the dual program.
+    iterate : Iterate
+        Values of the two programs, as far as they are known.
+    exact : bool
+        Whether they were computed in double precision from B and d.
+    """
+
+    B: Array
+    d: Array
+    iterate: Iterate
+    exact: bool
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether errors may matter."""
+
+    def improve(self) -> None:
+        """One round."""
+
+    def refine(self) -> None:
+        """Make everything exact."""
+
+
+class Watch:
+    """Tells when rounds lead nowhere: first the state is made exact, and if that does not help, they are stalled.
+
+    Parameters
+    ----------
+    every : int
+        Number of rounds that may pass without a gain.
+    """
+
+    def __init__(self, every: int):
+        self._every = every
+        self._seen: list[Iterate] = []
+        self._least_gap = float("inf")
+        self.tired = False
+        self.stalled = False
+
+    def look(self, iterate: Iterate) -> None:
+        """Take notice of one round."""
+        self._seen.append(iterate)
+        if len(self._seen) <= self._every:
+            return
+        gap = min(seen.gap for seen in self._seen)
+        gains = iterate.dual - self._seen[0].dual > _RISES * gap or gap < _FALLS * self._least_gap
+        self.stalled = self.tired and not gains
+        self.tired = not gains
+        self._least_gap = min(gap, self._least_gap)
+        self._seen = [iterate]
+
+
+class Decomposition(Solver):
+    """The loop: improve, and claim success only after everything was computed again in double precision."""
+
+    needs_matrix = False
+
+    @abstractmethod
+    def _start(self, problem: KernelProgram, options: Options) -> State:
+        """The state before the first round."""
+
+    @abstractmethod
+    def _limits(self, problem: KernelProgram) -> tuple[int, int]:
+        """Number of rounds that are more than enough, and number of rounds that may pass without a gain."""
+
+    def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
+        with single_threaded_numpy:
+            return self._run(problem, options)
+
+    def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
+        history: list[Iterate] = []
+        status: Status = "max_iter"
+        enough, patience = self._limits(problem)
+        max_iter = enough if options.max_iter is None else options.max_iter
+        watch = Watch(patience)
+        state = self._start(problem, options)
+        progress = tqdm(desc=self.name, unit="block", disable=not options.verbose)
+        try:
+            for iteration in range(max_iter + 1):
+                watch.look(state.iterate)
+                if not state.exact and (_relative_gap(state) <= options.tol or state.doubtful or watch.tired):
+                    state.refine()
+                history.append(state.iterate)
+                progress.set_postfix(gap=f"{_relative_gap(state):.1e}")
+                if state.exact and abs(_relative_gap(state)) <= options.tol:
+                    status = "optimal"
+                elif watch.stalled:
+                    status = "stalled"
+                elif options.callback is not None and options.callback(iteration, state.iterate):
+                    status = "interrupted"
+                if status != "max_iter" or iteration == max_iter:
+                    break
+                state.improve()
+                progress.update()
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            progress.close()
+        if not state.exact:
+            state.refine()
+        history[-1:] = [state.iterate]
+        iterate = state.iterate
+        return SolverResult(status, state.B, state.d, iterate.primal, iterate.dual, len(history) - 1, history)
+
+
+def _relative_gap(state: State) -> float:
+    return state.iterate.gap / (abs(state.iterate.primal) + 1.0)

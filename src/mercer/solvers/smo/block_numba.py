@@ -1,0 +1,196 @@
+"""Sequential minimal optimisation of one block: two variables at a time, chosen by second-order information.
+
+Written by hand: each step needs two sweeps over the block that must stay in registers and in the cache.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.extending import intrinsic
+
+_CHUNK = 64
+_LEAST_CURVATURE = 1e-12
+_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+# Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
+_FAST = {"contract", "reassoc", "nsz", "nnan"}
+
+
+def _vectorised(name: str) -> Any:
+    """LLVM's minimum or maximum, which becomes one instruction in a loop; Python's stays a branch."""
+
+    @intrinsic
+    def function(typing_context, a, b):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            kind = arguments[0].type
+            declared = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind, kind]))
+            return builder.call(declared, arguments, fastmath=("nnan", "nsz"))
+
+        return a(a, a), generate
+
+    return function
+
+
+_minimum = _vectorised("minnum")
+_maximum = _vectorised("maxnum")
+
+
+@njit("UniTuple(float64, 2)(float64[:,::1], int64, float64, boolean)", **_COMPILE)
+def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
+    """Slope and curvature of the price of variable k at b, on the side to which it moves."""
+    if b > 0 or (rising and b == 0):
+        return box[2, k] + box[4, k] * b, box[4, k]
+    return -box[3, k] + box[5, k] * b, box[5, k]
+
+
+@njit("UniTuple(float64, 3)(float64[:,::1], int64, float64)", **_COMPILE)
+def _slopes(box, k, b):  # type: ignore[no-untyped-def]
+    """Slopes of the price of variable k right and left of b, infinite at bounds; curvature to the left."""
+    right, left = _price(box, k, b, True)[0], _price(box, k, b, False)
+    return right if b < box[1, k] else np.inf, left[0] if b > box[0, k] else -np.inf, left[1]
+
+
+@njit("float64(float64[:,::1], int64, float64, float64, boolean)", **_COMPILE)
+def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
+    """Length of the step from b at which the price of variable k changes its form next: a bound, or zero."""
+    if rising:
+        return -b if b + step < 0 else box[1, k] - b
+    return b if b - step > 0 else b - box[0, k]
+
+
+@njit("float64(float64, float64, float64[::1], float64[:,::1], int64, int64, boolean, float64)", **_COMPILE)
+def _line_search(g_i, g_j, B, box, i, j, rising, curvature):  # type: ignore[no-untyped-def]
+    """Step of variable i, and of j the other way (unless j < 0), to the exact minimum: piecewise quadratic."""
+    step = 0.0
+    for _ in range(4):  # each variable may pass zero once
+        sign = 1.0 if rising else -1.0
+        slope, bend = _price(box, i, B[i] + sign * step, rising)
+        slope, bend = sign * (g_i + slope) + curvature * step, curvature + bend
+        reach, bound = _reach(box, i, B[i], step, rising), (box[1, i] - B[i]) if rising else (B[i] - box[0, i])
+        if j >= 0:
+            other, more = _price(box, j, B[j] - step, False)
+            slope, bend = slope - g_j - other, bend + more
+            reach, bound = min(reach, _reach(box, j, B[j], step, False)), min(bound, B[j] - box[0, j])
+        if slope >= 0:
+            break
+        wanted = step - slope / max(bend, _LEAST_CURVATURE)
+        step = min(wanted, reach)
+        if wanted <= reach or step >= bound:
+            break
+    return step
+
+
+@njit("float64(float64, float64, float64, float64)", **_COMPILE)
+def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
+    """B + step, exactly at zero or at a bound if it is there but for rounding."""
+    reached = b + step
+    near = 4e-16 * (abs(b) + abs(step))
+    if abs(reached) <= near:
+        return 0.0
+    if reached >= high - near:
+        return high
+    return low if reached <= low + near else reached
+
+
+@njit([f"int64({kind}[::1], {kind}[::1], int64, boolean)" for kind in ("float32", "float64")], **_COMPILE)
+def _extreme(g, slopes, chunk, rising):  # type: ignore[no-untyped-def]
+    """The variable of a chunk that wants most to rise (or to fall)."""
+    start = chunk * _CHUNK
+    best = start
+    for k in range(start, min(g.size, start + _CHUNK)):
+        value, record = g[k] + slopes[k], g[best] + slopes[best]
+        if value < record if rising else value > record:
+            best = k
+    return best
+
+
+@njit(
+    [
+        f"Tuple((int64, float64))({kind}[:,::1], {kind}[::1], float64[::1], float64[:,::1], boolean, float64, int64)"
+        for kind in ("float32", "float64")
+    ],
+    fastmath=_FAST,
+    **_COMPILE,
+)
+def descend(K, g, B, box, paired, share, max_steps):  # type: ignore[no-untyped-def]
+    """Minimise 1/2 BᵀKB - yᵀB + Σ price_i(B_i) over one block, in place; g = KB - y is kept up to date.
+
+    The rows of `box` are low, high, up, down, curve_up, curve_down of each variable. If `paired`, ΣB stays as it is.
+    Stops when the largest violation of the optimality conditions is `share` of what it was. Returns the number of steps
+    and the violation at the start. In single precision sweeps are twice as fast; steps are made in double precision.
+    """
+    n = g.size
+    low, high = box[0], box[1]
+    right, left, curve_left, diagonal = np.empty_like(g), np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    for k in range(n):
+        right[k], left[k], curve_left[k] = _slopes(box, k, B[k])
+        diagonal[k] = K[k, k]
+    # Numbers in the precision of g: a literal would turn every sweep into double precision.
+    # Curvatures below the rounding of K are noise: a pair of equal rows must not win by it.
+    least = _LEAST_CURVATURE + 8.0 * np.finfo(g.dtype).eps * diagonal.max()
+    number = np.array([0.0, np.inf, least, 2.0]).astype(g.dtype)
+    zero, infinite, least_curvature, two = number[0], number[1], number[2], number[3]
+    steps = np.zeros(2, g.dtype)
+    slopes_of_i = np.zeros(2, g.dtype)
+    n_chunks = (n + _CHUNK - 1) // _CHUNK
+    row_i, row_j = K[0], K[0]
+    first, n_steps = 0.0, 0
+    while True:
+        # The gradient after the last step, and the two variables that want most to rise and to fall.
+        lowest, highest, chunk_low, chunk_high = infinite, -infinite, 0, 0
+        step_i, step_j = steps[0], steps[1]
+        for chunk in range(n_chunks):
+            start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
+            gs, rs, ls = g[start:stop], right[start:stop], left[start:stop]
+            xs, zs = row_i[start:stop], row_j[start:stop]
+            least, most = infinite, -infinite
+            for k in range(stop - start):
+                value = gs[k] + step_i * xs[k] + step_j * zs[k]
+                gs[k] = value
+                least = _minimum(least, value + rs[k])
+                most = _maximum(most, value + ls[k])
+            if least < lowest:
+                lowest, chunk_low = least, chunk
+            if most > highest:
+                highest, chunk_high = most, chunk
+        violation = highest - lowest if paired else max(highest, -lowest)
+        if n_steps == 0:
+            first = violation
+        if violation <= share * first or violation <= 0.0 or n_steps >= max_steps:
+            return n_steps, first
+        n_steps += 1
+        rising = paired or -lowest >= highest
+        i = _extreme(g, right if rising else left, chunk_low if rising else chunk_high, rising)
+        row_i = K[i]
+        j = -1
+        if paired:
+            slopes_of_i[0] = g[i] + right[i]
+            slopes_of_i[1] = diagonal[i] + _price(box, i, B[i], True)[1]
+            slope_i, curve_i = slopes_of_i[0], slopes_of_i[1]
+            best, chunk_best = -infinite, 0
+            for chunk in range(n_chunks):
+                start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
+                gs, ls, xs = g[start:stop], left[start:stop], row_i[start:stop]
+                ds, cs = diagonal[start:stop], curve_left[start:stop]
+                most = -infinite
+                for k in range(stop - start):
+                    descent = _maximum(gs[k] + ls[k] - slope_i, zero)
+                    curvature = _maximum(curve_i + ds[k] + cs[k] - two * xs[k], least_curvature)
+                    most = _maximum(most, descent * descent / curvature)
+                if most > best:
+                    best, chunk_best = most, chunk
+            best = -infinite
+            for k in range(chunk_best * _CHUNK, min(n, chunk_best * _CHUNK + _CHUNK)):
+                descent = g[k] + left[k] - slope_i
+                curvature = _maximum(curve_i + diagonal[k] + curve_left[k] - two * row_i[k], least_curvature)
+                if k != i and descent > 0 and descent * descent / curvature > best:
+                    best, j = descent * descent / curvature, k
+            row_j = K[j]
+        bend = diagonal[i] + (diagonal[j] - two * row_i[j] if paired else zero)
+        step = _line_search(g[i], g[j], B, box, i, j, rising, bend)
+        steps[0], steps[1] = step if rising else -step, -step if paired else 0.0
+        for k, moved in ((i, step if rising else -step), (j, -step)):
+            if k >= 0:
+                B[k] = _landed(B[k], moved, low[k], high[k])
+                right[k], left[k], curve_left[k] = _slopes(box, k, B[k])

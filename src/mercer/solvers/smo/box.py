@@ -1,0 +1,67 @@
+"""The dual variables of losses made of straight lines and parabolas: bounds, and what B costs on each side of zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.problems import KernelProgram
+
+Array = NDArray[Any]
+
+
+class Box:
+    """Bounds of the signed variables B, and their price Σ C c*(A / C): a parabola on each side of zero.
+
+    Attributes
+    ----------
+    low, high : array of shape (n,)
+        Bounds of B, which may be infinite.
+    up, down : array of shape (n,)
+        Slope of the price at zero, for B > 0 and for B < 0.
+    curve_up, curve_down : array of shape (n,)
+        Its curvature on these sides.
+    """
+
+    def __init__(self, problem: KernelProgram):
+        n = len(problem.y)
+        low, high = problem.box()
+        zero = np.zeros(n)
+        slope = [np.broadcast_to(problem.loss.conjugate_slope(zero, above), n) for above in (True, False)]
+        bend = [np.broadcast_to(problem.loss.conjugate_curvature(zero, above), n) for above in (True, False)]
+        curve = [bend[0] / problem.C_above, bend[1] / problem.C_below]
+        upright = problem.sign > 0
+        self.rows = np.stack(
+            [
+                np.where(upright, low, -high),
+                np.where(upright, high, -low),
+                np.where(upright, *slope),
+                np.where(upright, *slope[::-1]),
+                np.where(upright, *curve),
+                np.where(upright, *curve[::-1]),
+            ]
+        )
+        self.low, self.high, self.up, self.down, self.curve_up, self.curve_down = self.rows
+
+    def rising(self, B: Array, g: Array) -> Array:
+        """Derivative of the dual objective where B rises; infinite at the upper bound."""
+        return np.where(self.high > B, g + np.where(B >= 0, self.up + self.curve_up * B, self._below(B)), np.inf)
+
+    def falling(self, B: Array, g: Array) -> Array:
+        """Derivative from the left; minus infinity at the lower bound."""
+        return np.where(self.low < B, g + np.where(B > 0, self.up + self.curve_up * B, self._below(B)), -np.inf)
+
+    def price(self, B: Array) -> float:
+        """Σ C c*(A / C)."""
+        above, below = np.maximum(B, 0.0), np.maximum(-B, 0.0)
+        total = self.up @ above + self.down @ below
+        return float(total + 0.5 * (self.curve_up @ above**2 + self.curve_down @ below**2))
+
+    def restricted_to(self, chosen: Array) -> Array:
+        """Low, high, up, down, curve_up, curve_down of some variables, one row for each."""
+        return np.ascontiguousarray(self.rows[:, chosen])
+
+    def _below(self, B: Array) -> Array:
+        return -self.down + self.curve_down * B

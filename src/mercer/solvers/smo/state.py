@@ -1,0 +1,155 @@
+"""Where the method stands: variables, gradient, the gap, and which variables are set aside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels.gram import columns_of
+from mercer.problems import KernelProgram
+from mercer.solvers.result import Iterate, Options
+from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.newton import newton_step
+from mercer.solvers.smo.working_set import choose_working_set
+
+Array = NDArray[Any]
+
+# A block is left when its largest violation has fallen to this share, or after so many steps for each variable.
+_SHARE, _STEPS = 0.1, 100
+# Blocks of so many variables are small enough for Newton steps.
+_FEW = 500
+# Violations above this share of the largest target are reduced in single precision, which drifts by less than a tenth.
+_COARSE = 1e-3
+# Variables are set aside only if so many are that the smaller products pay, until the violation fell to this share.
+_WORTH_SHRINKING, _SHRUNK_SHARE = 0.3, 0.1
+
+
+class State:
+    """The variables B with the gradient g = KB - y of the dual objective, kept in single-precision steps.
+
+    Attributes
+    ----------
+    B, d : array
+        The solution so far; d is the coefficient of the constant column, if there is one.
+    iterate : Iterate
+        Values of the two programs, when the gradient of all variables was last known.
+    exact : bool
+        Whether the gradient was computed in double precision from B.
+    """
+
+    doubtful = False  # steps become smaller, and their errors with them
+
+    def __init__(self, problem: KernelProgram, options: Options, block: int, *, shrink: bool):
+        self._problem = problem
+        self._block, self._shrink = block, shrink
+        self._box = Box(problem)
+        self._columns = columns_of(problem.gram, options.memory)
+        self._paired = bool(problem.columns.any())
+        self._scale = float(np.abs(problem.y).max())
+        self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
+        self._g = -problem.y.astype(np.float64)
+        self.exact = not self.B.any()
+        support = np.flatnonzero(self.B)
+        if support.size:
+            self._g += self._columns.times(support, self.B[support])
+        self._active: Array | None = None
+        self._moved = np.zeros(len(self.B))
+        self._violation_when_shrunk = np.inf
+        self._last_set = np.empty(0, dtype=np.intp)
+        self.look()
+
+    def look(self) -> None:
+        """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
+        self._rising, self._falling = self._box.rising(self.B, self._g), self._box.falling(self.B, self._g)
+        if self._active is not None:
+            aside = np.ones(len(self.B), dtype=bool)
+            aside[self._active] = False
+            self._rising[aside], self._falling[aside] = np.inf, -np.inf
+        lowest, highest = float(self._rising.min()), float(self._falling.max())
+        self._violation = highest - lowest if self._paired else max(highest, -lowest)
+        self._bar = (highest, lowest) if self._paired else (0.0, 0.0)
+        if self._active is None:
+            self.d = self._offset(lowest, highest)
+            fitted = self._g + self._problem.y
+            dual = self.B @ self._problem.y - 0.5 * self.B @ fitted - self._box.price(self.B)
+            self.iterate = Iterate(self._problem.primal(self.B, self.d, fitted), float(dual))
+
+    def improve(self) -> None:
+        """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
+        from mercer.solvers.smo.block_numba import descend
+
+        if self._shrink and self._active is None:
+            self._set_aside()
+        last = self._last_set if self._active is None else np.intersect1d(self._last_set, self._active)
+        chosen = choose_working_set(self._rising, self._falling, self._bar, last, self._block)
+        self._last_set = chosen
+        precision = np.float32 if self._violation > _COARSE * self._scale else np.float64
+        B, g = self.B[chosen], self._g[chosen].astype(precision)
+        K = self._columns.corner(chosen).astype(precision, copy=False)
+        box, cap = self._box.restricted_to(chosen), _STEPS * len(chosen)
+        n_steps, _ = descend(K, g, B, box, self._paired, _SHARE, cap)
+        if n_steps == cap and len(chosen) <= _FEW:
+            # Where pairs of variables get nowhere, a step of all free ones does what they cannot.
+            newton_step(K, g, B, box, paired=self._paired)
+            descend(K, g, B, box, self._paired, _SHARE, cap)
+        change = B - self.B[chosen]
+        self.B[chosen] = B
+        self.exact = False
+        moved = np.flatnonzero(change)
+        where, change = chosen[moved], change[moved]
+        if self._active is None:
+            self._g += self._columns.times(where, change)
+        else:
+            self._g[self._active] += self._columns.times(where, change, self._active)
+            self._moved[where] += change
+        self.look()
+        if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
+            self.take_back()
+
+    def take_back(self) -> None:
+        """Bring the gradient of all variables up to date."""
+        if self._active is None:
+            return
+        aside = np.setdiff1d(np.arange(len(self.B)), self._active)
+        where = np.flatnonzero(self._moved)
+        self._g[aside] += self._columns.times(where, self._moved[where], aside)
+        self._moved[:] = 0.0
+        self._active = None
+        self.look()
+
+    def refine(self) -> None:
+        """Gradient in double precision."""
+        self._active = None
+        self._moved[:] = 0.0
+        if self._paired:
+            # Rounding of ΣB goes to the variable that is farthest from where its price changes: the others stay there.
+            room = np.minimum(np.minimum(self.B - self._box.low, self._box.high - self.B), np.abs(self.B))
+            self.B[np.argmax(room)] -= self.B.sum() if room.max() > abs(self.B.sum()) else 0.0
+        self._g = self._problem.times_gram(self.B) - self._problem.y
+        self.exact = True
+        self.look()
+
+    def _set_aside(self) -> None:
+        """Leave out variables at a bound or at zero that no other variable can move from there."""
+        wanted = (self._rising < self._bar[0]) | (self._falling > self._bar[1])
+        if np.mean(wanted) < 1 - _WORTH_SHRINKING:
+            self._active = np.flatnonzero(wanted)
+            self._violation_when_shrunk = self._violation
+
+    def _offset(self, lowest: float, highest: float) -> Array:
+        """Coefficient of the constant: in the middle between what the variables want."""
+        if not self._paired:
+            return np.zeros(self._problem.columns.shape[1])
+        ends = [end for end in (lowest, highest) if np.isfinite(end)]
+        return np.array([-np.mean(ends) / self._problem.columns[0, 0]])
+
+    def _feasible(self, B: Array) -> Array:
+        """A given start, in the box and with ΣB = 0 where that is asked."""
+        B = np.clip(B, self._box.low, self._box.high)
+        excess = B.sum()
+        if not self._paired or not excess:
+            return B
+        prevailing = B > 0 if excess > 0 else B < 0
+        return np.where(prevailing, B * (1.0 - excess / B[prevailing].sum()), B)

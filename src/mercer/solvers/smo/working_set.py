@@ -1,0 +1,30 @@
+"""Which variables to optimise next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def choose_working_set(rising: Array, falling: Array, bar: tuple[float, float], last: Array, size: int) -> Array:
+    """Positions of at most `size` variables: the newer half of the last set, then the worst violators of both kinds.
+
+    A variable wants to rise if its derivative there is below `bar[0]`, and to fall if that from the left is above
+    `bar[1]`. The variables that were optimised last stay for another round, since those that join them move them again.
+    """
+    kept = last[-(size // 2) :] if size >= 8 else last[:0]
+    taken = np.zeros(len(rising), dtype=bool)
+    taken[kept] = True
+    n_new = size - len(kept)
+    joined = [kept]
+    for values, bound, wanted in ((rising, bar[0], n_new // 2), (-falling, -bar[1], n_new - n_new // 2)):
+        candidates = np.flatnonzero(~taken & (values < bound))
+        if len(candidates) > wanted:
+            candidates = candidates[np.argpartition(values[candidates], wanted)[:wanted]]
+        taken[candidates] = True
+        joined.append(candidates)
+    return np.concatenate(joined)

@@ -1,0 +1,130 @@
+"""Machines on many samples: which solver, paths over C, resuming, memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mercer import NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
+from mercer.kernels import Gaussian, ThinPlate
+from mercer.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared
+from mercer.solvers import SOLVERS, SolverName
+from tests.contracts.all_problems import labels, rows, smooth_targets
+
+KERNEL = Gaussian(0.8)
+
+
+def regression(n):
+    X = rows(n)
+    return X, smooth_targets(X)
+
+
+@pytest.mark.parametrize(
+    ("n", "parameters", "solver", "reason"),
+    [
+        (100, {}, "interior_point", "100 samples"),
+        (600, {}, "smo", "600 samples, a loss of lines and parabolas"),
+        (600, {"loss": Huber(0.2)}, "smo", "600 samples"),
+        (600, {"tol": 1e-8}, "interior_point", "600 samples and a tolerance below"),
+        (600, {"loss": Squared()}, "least_squares", "squared loss, 600 samples"),
+        (600, {"parametric": "linear"}, "interior_point", "600 samples"),
+        (600, {"parametric": "linear", "memory": 2**20}, "working_set", "the Gram matrix is not formed"),
+        (600, {"loss": Squared(), "memory": 2**20}, "conjugate_gradients", "the Gram matrix is not formed"),
+        (100, {"memory": 2**10}, "smo", "the Gram matrix is not formed"),
+        (100, {"regularizer": "l1"}, "linear_program", "an l1 penalty and a loss of straight lines"),
+        (100, {"regularizer": "l2"}, "interior_point", "100 samples"),
+        (600, {"low_rank_tol": 1e-6}, "interior_point", "the only one for this regularizer, budget or low-rank factor"),
+        (100, {"solver": "smo"}, "smo", "as asked"),
+    ],
+    ids=str,
+)
+def test_auto_says_which_solver_and_why(n, parameters, solver, reason):
+    model = SupportVectorRegressor(KERNEL, **parameters).fit(*regression(n))
+    assert model.status_ == "optimal"
+    assert model.solver_ == solver
+    assert reason in model.solver_.reason
+
+
+def test_name_of_a_solver_is_a_string_with_a_reason():
+    name = SolverName("smo", "as asked")
+    assert (name, name.reason, repr(name)) == ("smo", "as asked", "'smo' (as asked)")
+    copied = pickle.loads(pickle.dumps(name))
+    assert (copied, copied.reason) == ("smo", "as asked")
+
+
+def test_solvers_agree_through_the_machines():
+    X, y = regression(700)
+    X_new = rows(50, seed=9)
+    for loss in (EpsilonInsensitive(0.1), Huber(0.2)):
+        predictions = [
+            SupportVectorRegressor(KERNEL, loss=loss, solver=solver, tol=1e-9).fit(X, y).predict(X_new)
+            for solver in ("interior_point", "smo", "working_set")
+        ]
+        for other in predictions[1:]:
+            np.testing.assert_allclose(other, predictions[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=repr)
+def test_classifiers_at_scale(loss):
+    X = rows(800)
+    y = labels(X)
+    models = [
+        SupportVectorClassifier(KERNEL, loss=loss, memory=memory, tol=1e-6).fit(X, y) for memory in (2**30, 2**20)
+    ]
+    assert not SOLVERS[models[1].solver_].needs_matrix
+    np.testing.assert_allclose(models[0].decision_function(X), models[1].decision_function(X), atol=1e-2)
+
+
+def test_conditionally_positive_kernel_without_its_matrix():
+    X, y = regression(300)
+    whole, blocks = (SupportVectorRegressor(ThinPlate(), memory=m, tol=1e-7).fit(X, y) for m in (2**30, 2**19))
+    assert (whole.solver_, blocks.solver_) == ("interior_point", "working_set")
+    np.testing.assert_allclose(blocks.predict(X), whole.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [150, 700])
+@pytest.mark.parametrize("model", [SupportVectorRegressor(KERNEL), NuSupportVectorRegressor(KERNEL)], ids=repr)
+def test_regularization_path_equals_single_fits(model, n):
+    X, y = regression(n)
+    Cs = [10.0, 0.1, 1.0]
+    path = clone(model).set_params(tol=1e-6).regularization_path(X, y, Cs)
+    for C, machine in zip(Cs, path, strict=True):
+        alone = clone(model).set_params(tol=1e-6, C=C).fit(X, y)
+        assert (machine.C, machine.status_, machine.warm_start) == (C, "optimal", False)
+        np.testing.assert_allclose(machine.predict(X), alone.predict(X), atol=0.02)
+
+
+def test_regularization_path_saves_iterations():
+    X, y = regression(700)
+    Cs = np.geomspace(1, 3, 8)
+    path = SupportVectorRegressor(KERNEL, solver="smo").regularization_path(X, y, Cs)
+    alone = [SupportVectorRegressor(KERNEL, solver="smo", C=C).fit(X, y) for C in Cs]
+    assert sum(m.n_iter_ for m in path) < sum(m.n_iter_ for m in alone)
+
+
+@pytest.mark.parametrize("Cs", [[], [[1.0]], [1.0, 0.0], [1.0, np.nan], [-1.0], 1.0])
+def test_regularization_path_refuses(Cs):
+    with pytest.raises(
+        ValueError, match=r"Cs of SupportVectorRegressor.regularization_path must be a list of positive numbers, got"
+    ):
+        SupportVectorRegressor(KERNEL).regularization_path(*regression(20), Cs)
+
+
+@pytest.mark.parametrize("solver", ["smo", "interior_point"])
+def test_a_stopped_fit_goes_on(solver):
+    X, y = regression(600)
+    model = SupportVectorRegressor(KERNEL, solver=solver, max_iter=1, warm_start=True, tol=1e-6, C=10.0)
+    with pytest.warns(UserWarning, match="ended as 'max_iter'"):
+        model.fit(X, y)
+    first = model.history_[-1].dual
+    model.set_params(max_iter=None).fit(X, y)
+    whole = SupportVectorRegressor(KERNEL, solver=solver, tol=1e-6, C=10.0).fit(X, y)
+    assert model.status_ == "optimal"
+    assert model.history_[-1].dual > first
+    np.testing.assert_allclose(model.history_[-1].primal, whole.history_[-1].primal, rtol=2e-6)
+
+
+def test_warm_start_with_another_number_of_samples_starts_anew():
+    model = SupportVectorRegressor(KERNEL, warm_start=True).fit(*regression(600))
+    assert model.fit(*regression(700)).status_ == "optimal"

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.decomposition import KernelPCA
+from sklearn.linear_model import LinearRegression
+
+from mercer import KernelPCClassifier, KernelPCRegressor, RelevantDimensions
+from mercer.datasets import make_sinc
+from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
+
+X, y = make_sinc(120, noise=0.2, random_state=0)
+
+
+@pytest.mark.parametrize("method", ["two_component", "leave_one_out"])
+def test_in_sample_prediction_is_the_projection(method):
+    relevance = RelevantDimensions(method=method).fit(X, y)
+    model = KernelPCRegressor(method=method).fit(X, y)
+    assert repr(model.kernel_) == repr(relevance.kernel_)
+    assert model.n_components_ == relevance.dimension_
+    U = np.linalg.eigh(model.kernel_(X))[1][:, ::-1][:, : model.n_components_]
+    np.testing.assert_allclose(model.predict(X), U @ (U.T @ y), atol=1e-12)
+    np.testing.assert_allclose(relevance.projection_, U @ (U.T @ y), atol=1e-12)
+
+
+def test_prediction_is_least_squares_on_the_components_of_scikit_learn():
+    # scikit-learn centres K; a kernel whose Gram matrix is centred already makes the two agree.
+    rng = np.random.default_rng(1)
+    rows, new = rng.normal(size=(60, 5)), rng.normal(size=(20, 5))
+    rows -= rows.mean(axis=0)
+    target = rows[:, 0] - rows[:, 1] + 0.1 * rng.normal(size=60)
+    components = KernelPCA(3, kernel="linear").fit(rows)
+    reference = LinearRegression(fit_intercept=False).fit(components.transform(rows), target)
+    model = KernelPCRegressor(Linear(), n_components=3).fit(rows, target)
+    np.testing.assert_allclose(model.predict(new), reference.predict(components.transform(new)), atol=1e-10)
+
+
+def test_low_rank_fit_agrees_where_the_rank_suffices():
+    exact = KernelPCRegressor(Gaussian(1.0)).fit(X, y)
+    low = KernelPCRegressor(Gaussian(1.0), rank=60).fit(X, y)
+    assert low.n_components_ == exact.n_components_
+    assert len(low.support_) < len(exact.support_)
+    grid = np.linspace(-3.9, 3.9, 50)[:, None]
+    np.testing.assert_allclose(low.predict(grid), exact.predict(grid), atol=1e-7)
+
+
+def test_two_classes_and_many():
+    rows, labels = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[labels]
+    model = KernelPCClassifier().fit(rows, names)
+    assert model.decision_function(rows).shape == (150, 3)
+    assert model.score(rows, names) > 0.94
+    assert 1 - model.score(rows, names) == pytest.approx(model.noise_level_)
+    two = KernelPCClassifier(Gaussian(2.0)).fit(rows[:100], names[:100])
+    assert two.decision_function(rows).shape == (150,)
+    assert two.score(rows[:100], names[:100]) == 1
+
+
+def test_given_number_of_components_and_family():
+    model = KernelPCRegressor([Gaussian(0.05), Gaussian(1.0), Gaussian(50.0)], n_components=8).fit(X, y)
+    assert model.n_components_ == 8
+    assert model.kernel_.width == 1.0
+    # A linear kernel on one column has one eigenvalue above rounding.
+    assert KernelPCRegressor(Linear(), n_components=5).fit(X, y).n_components_ == 1
+
+
+def test_precomputed_matrices_and_strings():
+    kernel, new = Gaussian(1.0), np.linspace(-3, 3, 11)[:, None]
+    expected = KernelPCRegressor(kernel).fit(X, y).predict(new)
+    for rank in (None, 50):
+        model = KernelPCRegressor(Precomputed(), rank=rank).fit(kernel(X), y)
+        np.testing.assert_allclose(model.predict(kernel(new, X)), expected, atol=1e-7)
+    strings = ["".join(word) for word in np.random.default_rng(0).choice(list("ACGT"), size=(60, 8))]
+    labels = np.array([word[3:5] in ("AC", "GT", "AG", "CT") for word in strings])
+    assert KernelPCClassifier(WeightedDegree(3)).fit(strings, labels).score(strings, labels) > 0.8
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 2.5, "all", True, 120])
+def test_bad_number_of_components(n_components):
+    with pytest.raises(
+        ValueError, match="n_components of KernelPCRegressor must be 'auto' or a whole number from 1 to 119"
+    ):
+        KernelPCRegressor(n_components=n_components).fit(X, y)
