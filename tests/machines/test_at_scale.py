@@ -128,3 +128,12 @@ def test_a_stopped_fit_goes_on(solver):
 def test_warm_start_with_another_number_of_samples_starts_anew():
     model = SupportVectorRegressor(KERNEL, warm_start=True).fit(*regression(600))
     assert model.fit(*regression(700)).status_ == "optimal"
+
+
+def test_warm_start_from_another_width():
+    X, y = regression(700)
+    model = SupportVectorRegressor(KERNEL, C=3.0, tol=1e-6, warm_start=True, solver="smo").fit(X, y)
+    warm = model.set_params(kernel=Gaussian(0.9)).fit(X, y)
+    cold = SupportVectorRegressor(Gaussian(0.9), C=3.0, tol=1e-6, solver="smo").fit(X, y)
+    assert warm.status_ == "optimal"
+    np.testing.assert_allclose(warm.history_[-1].primal, cold.history_[-1].primal, rtol=2e-6)

@@ -340,7 +340,9 @@ def test_more_columns_than_rows(y):
 @every_machine
 @pytest.mark.parametrize("solver", ["magic", None, 3, ["auto"]], ids=str)
 def test_solver(model, solver, X, y):
-    with pytest.raises(ValueError, match=r"solver must be 'auto' or one of \['conjugate_gradients', .*, got .*; choose one"):
+    with pytest.raises(
+        ValueError, match=r"solver must be 'auto' or one of \['conjugate_gradients', .*, got .*; choose one"
+    ):
         clone(model).set_params(solver=solver).fit(X, y)
 
 

@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 
-from mercer import KernelRidge, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.datasets import make_sinc
 from mercer.losses import Squared
 from mercer.plots import GapDisplay
@@ -64,7 +65,7 @@ def test_several_programs(labels):
     ("model", "error", "message"),
     [
         (SupportVectorRegressor(), NotFittedError, "not fitted yet"),
-        (KernelRidge().fit(X, y), TypeError, "must have a history_, got KernelRidge.*solved directly has none"),
+        (LinearRegression().fit(X, y), TypeError, "must have a history_, got LinearRegression.*directly has none"),
         (SupportVectorRegressor, TypeError, "estimator of GapDisplay must be an estimator with fit"),
         ("machine", TypeError, "estimator of GapDisplay must be an estimator with fit, got 'machine'"),
     ],

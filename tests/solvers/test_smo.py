@@ -305,7 +305,10 @@ def test_columns_are_those_of_the_matrix(kernel, as_matrix):
     [
         (program(Logistic()), "is not made of lines and parabolas; choose the solver 'working_set'"),
         (program(PolynomialLoss(1.5)), "is not made of lines and parabolas"),
-        (program(Laplace(), columns=2), "its unpenalised part is more than a constant; choose the solver 'working_set'"),
+        (
+            program(Laplace(), columns=2),
+            "its unpenalised part is more than a constant; choose the solver 'working_set'",
+        ),
         (replace(program(Laplace()), budget=1.0), "it has a budget; choose the solver 'interior_point'"),
         (
             replace(program(Laplace()), gram=incomplete_cholesky(Gaussian(), rows(N))),

@@ -3,8 +3,8 @@
 from mercer.machines.bands import QuantileBand
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.reduction import Reduction, ReductionError, reduce_expansion
-from mercer.machines.rejection import RejectingClassifier, Rejection, RejectionCurve
 from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
+from mercer.machines.rejection import RejectingClassifier, Rejection, RejectionCurve
 from mercer.machines.ridge import KernelRidge
 
 __all__ = [

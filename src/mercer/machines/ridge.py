@@ -20,8 +20,8 @@ from mercer.solvers.result import Status
 
 Array = NDArray[Any]
 
-# Up to this number of distinct rows an eigendecomposition takes seconds.
-_MANY_ROWS = 3000
+# Up to this number of distinct rows an eigendecomposition takes seconds; a search takes a tenth of that.
+_MANY_ROWS = 2000
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -38,8 +38,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         Unpenalised functions, as in `SupportVectorRegressor`.
     solver : {"auto", "eigen", "conjugate_gradients"}
         "eigen" decomposes the n x n matrix and knows the leave-one-out error of every penalty; "conjugate_gradients"
-        never forms the matrix and solves for a few penalties. "auto" takes "eigen" up to 3000 distinct rows, if seven
-        n x n matrices fit into `memory`; `solver_` says which it was.
+        never forms the matrix and solves for a few penalties. "auto" takes "eigen" up to 2000 distinct rows, if seven
+        n x n matrices fit into `memory`; `solver_` says which it was, and `solver_.reason` why.
     tol : float
         Relative gap (primal - dual) / (|primal| + 1) to reach.
     max_iter : int, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +100,7 @@ class KernelProgram:
     budget: float | None = None
     exact_gram: Any = None
     target: Array | float = 0.0
+    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -256,5 +257,9 @@ class KernelProgram:
         return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
 
     def times_gram(self, B: Array) -> Array:
-        """Values of the kernel part of the function at the training rows."""
-        return np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)
+        """Values of the kernel part of the function at the training rows; those for the last B are remembered."""
+        if self._last and np.array_equal(self._last[0][0], B):
+            return self._last[0][1].copy()
+        product = np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)
+        self._last[:] = [(np.array(B), product.copy())]
+        return product

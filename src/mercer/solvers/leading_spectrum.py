@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr
+from scipy.linalg import qr
+
+from mercer.kernels.blas import single_threaded_blas
 
 Array = NDArray[Any]
 
 # Columns of the matrix that are taken at once: enough for matrix products, few enough to adapt to what is left.
 _BLOCK = 128
-# Rows or columns of the factor that are worked on at once, so that it needs no second copy.
+# Rows of the factor that are worked on at once, so that it needs no second copy.
 _CHUNK = 2048
 
 
@@ -62,7 +64,7 @@ class LeadingSpectrum:
         """Diagonal of that inverse on the complement of WΦ."""
         share = self.values / (self.values + ridge)
         explained = np.einsum("ij,ij->i", self.basis, self.basis)
-        for rows in _chunks(len(explained)):
+        for rows in _slices(len(explained), _CHUNK):
             explained[rows] += self.vectors[rows] ** 2 @ share
         return (1.0 - explained) / ridge
 
@@ -114,16 +116,18 @@ def leading_spectrum(
     True
     """
     root = np.sqrt(weights)
-    basis, pins = _orthonormal(root[:, None] * columns)
-    scaled = _Scaled(gram, root, columns, pins[: basis.shape[1] if conditional else 0])
+    basis = _orthonormal(root[:, None] * columns)
+    # The rows on which the columns are determined best.
+    pins = qr(basis.T, pivoting=True, mode="r")[1][: basis.shape[1]] if conditional else np.empty(0, dtype=np.intp)
+    scaled = _Scaled(gram, root, columns, pins)
     factor, trace_error = _random_cholesky(scaled, rank, np.random.default_rng(random_state))
-    for part in _chunks(factor.shape[1]):
+    for part in _slices(factor.shape[1], _BLOCK):
         factor[:, part] -= basis @ (basis.T @ factor[:, part])
-    values, rotation = eigh(factor.T @ factor) if factor.shape[1] else (np.empty(0), np.empty((0, 0)))
+    values, rotation = _eigh(factor.T @ factor)
     # Directions that are rounding noise beside the largest would not come out orthogonal.
     kept = values > 1e-12 * np.max(values, initial=0.0)
     values, rotation = values[kept], rotation[:, kept] / np.sqrt(values[kept])
-    for part in _chunks(len(factor)):
+    for part in _slices(len(factor), _CHUNK):
         factor[part, : len(values)] = factor[part] @ rotation
     return LeadingSpectrum(root, basis, factor[:, : len(values)], values, trace_error)
 
@@ -173,7 +177,7 @@ def _random_cholesky(matrix: _Scaled, rank: int, rng: np.random.Generator) -> tu
         block = matrix.columns(pivots) - known @ known[pivots].T
         if not np.isfinite(block).all():
             break
-        values, vectors = eigh(block[pivots])
+        values, vectors = _eigh(block[pivots])
         kept = values > floor
         fresh = block @ (vectors[:, kept] / np.sqrt(values[kept]))
         factor[:, n_filled : n_filled + fresh.shape[1]] = fresh
@@ -183,14 +187,20 @@ def _random_cholesky(matrix: _Scaled, rank: int, rng: np.random.Generator) -> tu
     return factor[:, :n_filled], float(remainder.sum())
 
 
-def _orthonormal(columns: Array) -> tuple[Array, Array]:
-    """An orthonormal basis of what some columns span, and all rows, those on which it is determined best first."""
+def _orthonormal(columns: Array) -> Array:
+    """An orthonormal basis of what some columns span."""
     size = np.linalg.norm(columns, axis=0)
     unit = columns[:, size > 0] / size[size > 0]
     left, singular, _ = np.linalg.svd(unit, full_matrices=False)
-    basis = left[:, singular > len(columns) * np.finfo(np.float64).eps * np.max(singular, initial=0.0)]
-    return basis, qr(basis.T, pivoting=True, mode="r")[1]
+    return left[:, singular > len(columns) * np.finfo(np.float64).eps * np.max(singular, initial=0.0)]
 
 
-def _chunks(n: int) -> list[slice]:
-    return [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
+def _eigh(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors; threads save little on such small matrices, and lose much on a busy machine."""
+    with single_threaded_blas:
+        values, vectors = np.linalg.eigh(A)
+    return values, vectors
+
+
+def _slices(n: int, length: int) -> list[slice]:
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]
