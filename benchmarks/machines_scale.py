@@ -147,7 +147,7 @@ def fit(sizes=(4_000, 10_000, 20_000)):
                 shown = "   ".join(f"{rival} {best[rival]:.2f} ({gaps[rival]:.0e})" for rival in best)
                 ratios = ", ".join(f"{r} {best[r] / best['Mercer']:.1f}" for r in best if r != "Mercer")
                 print(f"{name}, C = {C:g}, m = {m}: {shown}   times Mercer: {ratios}", flush=True)
-    for name, _ in DATA.items():
+    for name in DATA if len(sizes) > 1 else ():
         for C in (1.0, 10.0, 100.0):
             exponents = {
                 rival: np.polyfit(np.log(sizes), np.log(growth[name, C, rival]), 1)[0]
