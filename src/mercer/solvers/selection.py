@@ -23,7 +23,7 @@ SOLVERS: dict[str, Solver] = {
 # Below this number of samples all solvers take a moment; the direct ones reach rounding and load no compiler.
 FEW_SAMPLES = 500
 # Up to this number the interior point's Cholesky factorisations take less time than blocks of it.
-MANY_SAMPLES = 5_000
+MANY_SAMPLES = 3_000
 # Below this gap the last digits of an iterative method cost more than a few factorisations.
 _TIGHT = 1e-6
 
