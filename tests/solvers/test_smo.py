@@ -327,3 +327,11 @@ def test_columns_are_those_of_the_matrix(kernel, as_matrix):
 def test_refusals(problem, reason):
     with pytest.raises(ValueError, match=f"solver 'smo' cannot solve this problem: .*{reason}"):
         SMO().solve(problem)
+
+
+@pytest.mark.parametrize("block", [0, 1, -3, 2.5, None, True, "many"])
+def test_block_that_is_none(block):
+    with pytest.raises(
+        ValueError, match=r"block of SMO must be a whole number > 1, got .*; it is the number of samples"
+    ):
+        SMO(block=block)

@@ -20,11 +20,20 @@ Array = NDArray[Any]
 class _KernelPC(BaseEstimator):
     """What both estimators share: choose the subspace, store the expansion, evaluate it."""
 
-    kernel: Any
-    n_components: Any
-    widths: Any
-    method: str
-    rank: Any
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: Any = "auto",
+        widths: Any = "auto",
+        method: str = "two_component",
+        rank: Any = "auto",
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.widths = widths
+        self.method = method
+        self.rank = rank
 
     def _fit(self, X: Any, labels: Labels) -> None:
         owner = type(self).__name__
@@ -101,21 +110,6 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        n_components: Any = "auto",
-        widths: Any = "auto",
-        method: str = "two_component",
-        rank: Any = "auto",
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.widths = widths
-        self.method = method
-        self.rank = rank
-
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to rows X and numbers y."""
         X = checked_rows(self, X, reset=True)
@@ -152,21 +146,6 @@ class KernelPCClassifier(ClassifierMixin, _KernelPC):
     >>> bool(KernelPCClassifier().fit(X, y).score(X, y) > 0.95)
     True
     """
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        n_components: Any = "auto",
-        widths: Any = "auto",
-        method: str = "two_component",
-        rank: Any = "auto",
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.widths = widths
-        self.method = method
-        self.rank = rank
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to rows X and classes y."""

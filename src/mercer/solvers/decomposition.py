@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -127,6 +128,16 @@ class Decomposition(Solver):
         history[-1:] = [state.iterate]
         iterate = state.iterate
         return SolverResult(status, state.B, state.d, iterate.primal, iterate.dual, len(history) - 1, history)
+
+
+def checked_block(solver: Solver, block: Any) -> int:
+    """The number of samples in a block."""
+    if isinstance(block, bool) or not isinstance(block, Integral) or block < 2:
+        raise ValueError(
+            f"block of {type(solver).__name__} must be a whole number > 1, got {block!r}; it is the number of samples "
+            "that are optimised together."
+        )
+    return int(block)
 
 
 def _relative_gap(state: State) -> float:

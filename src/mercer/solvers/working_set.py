@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels.gram import columns_of
 from mercer.problems import KernelProgram
-from mercer.solvers.decomposition import Decomposition
+from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.result import HAS_TARGET, Iterate, Options, SolverResult
 
@@ -68,12 +68,7 @@ class WorkingSet(Decomposition):
     name = "working_set"
 
     def __init__(self, block: int = 1000):
-        if not isinstance(block, int | np.integer) or block < 2:
-            raise ValueError(
-                f"block of WorkingSet must be a whole number > 1, got {block!r}; it is the number of samples that are "
-                "optimised together."
-            )
-        self.block = int(block)
+        self.block = checked_block(self, block)
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Constraints on all samples but those of unpenalised columns, low-rank matrices, blocks that cannot move."""

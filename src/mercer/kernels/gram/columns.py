@@ -96,7 +96,7 @@ class _GaussianColumns:
         def work(tile: Any, _: None) -> None:
             add_gaussian_products(at[tile[0]], columns, weights, total[tile[0]])
 
-        _run_over_rows(work, len(total), len(chosen))
+        run_over_rows(work, len(total), len(chosen))
         return total[:, 0]
 
     def corner(self, chosen: Array) -> Array:
@@ -106,10 +106,11 @@ class _GaussianColumns:
         def work(tile: Any, _: None) -> None:
             out[tile[0]] = gaussian_tile(columns[tile[0]], columns)
 
-        _run_over_rows(work, n, n, task=_TASK // 8)
+        run_over_rows(work, n, n, task=_TASK // 8)
         return out
 
 
-def _run_over_rows(work: Any, n_rows: int, n_columns: int, task: int = _TASK) -> None:
+def run_over_rows(work: Any, n_rows: int, n_columns: int, task: int = _TASK) -> None:
+    """Call ``work(tile, None)`` for slices of all rows against all columns, on threads where there is enough to do."""
     tiles = ((slice(start, min(start + task, n_rows)), slice(0, n_columns)) for start in range(0, n_rows, task))
     run_threaded(work, tiles, lambda: None, threads_for(n_rows * n_columns))

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.distances import n_columns_of
 from mercer.kernels.gaussian import add_gaussian_products, plain_rows
+from mercer.kernels.gram.columns import run_over_rows
 from mercer.kernels.gram.operator import Gram
-from mercer.kernels.tiles import run_threaded, threads_for
 
 Array = NDArray[Any]
 
 # With more columns double precision and matrix products are as fast.
 _FEW_COLUMNS = 64
-_TASK = 2048
 
 
 def single_precision_product(kernel: Kernel, X: Any, Y: Any, V: Array) -> Array:
@@ -58,10 +57,8 @@ def single_precision_product(kernel: Kernel, X: Any, Y: Any, V: Array) -> Array:
     def work(tile: Any, _: None) -> None:
         add_gaussian_products(rows[tile[0]], columns, weights, sums[tile[0]])
 
-    n_rows, n_columns = len(rows), len(columns)
-    tiles = ((slice(start, start + _TASK), slice(0, n_columns)) for start in range(0, n_rows, _TASK))
-    run_threaded(work, tiles, lambda: None, threads_for(n_rows * n_columns))
-    return sums.reshape(n_rows, *V.shape[1:])
+    run_over_rows(work, len(rows), len(columns))
+    return sums.reshape(len(rows), *V.shape[1:])
 
 
 def single_precision_error(kernel: Kernel, Y: Any) -> float:

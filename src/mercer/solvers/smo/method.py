@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.problems import KernelProgram
-from mercer.solvers.decomposition import Decomposition
+from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.result import Options
 from mercer.solvers.smo.state import State
 
@@ -56,7 +56,7 @@ class SMO(Decomposition):
     name = "smo"
 
     def __init__(self, block: int = 2048, *, shrink: bool = False):
-        self.block = block
+        self.block = checked_block(self, block)
         self.shrink = shrink
 
     def refusal(self, problem: KernelProgram) -> str | None:
