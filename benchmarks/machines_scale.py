@@ -246,7 +246,7 @@ def floor(m=20_000):
     watch(columns_module._GaussianColumns, "times", "columns, single precision")
     watch(columns_module._GaussianColumns, "corner", "blocks of the matrix")
     watch(block_numba, "descend", "steps on pairs")
-    watch(state, "newton_step", "Newton steps")
+    watch(state, "solve_by_active_set", "Newton steps")
     watch(state.State, "refine", "exact gradients")
     for name, (make, loss) in DATA.items():
         X, y = make(m)

@@ -43,13 +43,20 @@ def few_vectors(V: Array) -> bool:
 
 def gaussian_tile(X: Array, Y: Array) -> Array:
     """exp(-|x - y|² / 2) for rows X against Y, in their precision."""
-    from mercer.kernels.gram.gaussian_numba import BLOCK, fill
+    from mercer.kernels.gram.gaussian_numba import BLOCK
 
     if len(Y) < min(len(X), BLOCK):  # the loops run along Y
         return gaussian_tile(Y, X).T
     out = np.empty((len(X), len(Y)), dtype=X.dtype)
-    fill(X, Y, out)
+    fill_gaussian_tile(X, Y, out)
     return out
+
+
+def fill_gaussian_tile(X: Array, Y: Array, out: Array) -> None:
+    """Write exp(-|x - y|² / 2) for rows X against Y, in their precision."""
+    from mercer.kernels.gram.gaussian_numba import fill
+
+    fill(X, Y, out)
 
 
 def add_gaussian_products(

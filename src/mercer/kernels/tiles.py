@@ -6,9 +6,11 @@ pay Python's overhead, larger ones leave the cache between the matrix product an
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,7 +34,8 @@ def run_threaded(
 ) -> list[T]:
     """Call ``work(tile, state)`` for every tile, with one state for each thread; returns the states.
 
-    Threads take the next tile when they are free. An exception or Ctrl-C stops all of them after their current tile.
+    Threads, of which the caller's is one, take the next tile when they are free. An exception or Ctrl-C stops all of
+    them after their current tile.
     """
     if n_threads == 1:
         state = new_state()
@@ -56,12 +59,24 @@ def run_threaded(
             raise
         return state
 
-    with single_threaded_blas, ThreadPoolExecutor(n_threads) as pool:
+    with single_threaded_blas:
+        helpers = [_pool().submit(take_tiles) for _ in range(n_threads - 1)]
         try:
-            futures = [pool.submit(take_tiles) for _ in range(n_threads)]
-            return [future.result() for future in futures]
+            own = take_tiles()
+            return [own] + [helper.result() for helper in helpers if not helper.cancel()]
         finally:
             stop.set()  # also when this thread is interrupted while it waits
+            wait([helper for helper in helpers if not helper.cancel()])
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that are kept: to start one takes as long as a tile."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="mercer")
+
+
+if hasattr(os, "register_at_fork"):  # a child process has none of the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def rectangle(n_rows: int, n_columns: int) -> Iterator[Tile]:

@@ -48,12 +48,12 @@ class TrainingMatrix:
 
 def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
     """A Gram matrix that knows nothing of the data: all rows equal, or all different."""
-    n = len(K)
-    scale = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K))) if np.all(np.diagonal(K) > 0) else None
-    if scale is None or n < 3:
+    diagonal = np.diagonal(K)
+    if len(K) < 3 or np.any(diagonal <= 0):
         return
-    off_diagonal = (K / scale)[~np.eye(n, dtype=bool)]
-    if off_diagonal.max() < 1e-6 and off_diagonal.min() > -1e-6:
+    between_rows = np.abs(K) / np.sqrt(diagonal) / np.sqrt(diagonal)[:, None]
+    np.fill_diagonal(between_rows, 0.0)
+    if between_rows.max() < 1e-6:
         message = "the identity: all rows look different; widen the kernel or scale the columns"
     elif np.ptp(K) <= 1e-9 * np.abs(K).max():
         message = "constant: all rows look alike; narrow the kernel or scale the columns"

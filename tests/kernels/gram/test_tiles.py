@@ -1,3 +1,5 @@
+import multiprocessing
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -62,6 +64,24 @@ def test_work_stops_soon_after_an_error():
     with pytest.raises(RuntimeError, match="stop here"):
         run_threaded(work, tiles, lambda: None, 2)
     assert len(done) < 10_000
+
+
+def test_threads_may_call_for_threads(X):
+    expected = Gaussian()(X)
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(20)]
+    states = run_threaded(lambda _, found: found.append(Gaussian()(X)), tiles, list, 2 * (os.cpu_count() or 1))
+    for K in [K for found in states for K in found]:
+        np.testing.assert_array_equal(K, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own(X):
+    Gaussian()(X)
+    child = multiprocessing.get_context("fork").Process(target=Gaussian(), args=(X,))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
 
 
 def test_every_tile_is_visited_once():

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gaussian import add_gaussian_products, gaussian_tile
+from mercer.kernels.gaussian import add_gaussian_products, fill_gaussian_tile
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache
 from mercer.kernels.tiles import run_threaded, threads_for
@@ -27,7 +27,7 @@ class Columns(Protocol):
         """Σ_j weights_j K[rows, chosen_j] in float64; all rows by default."""
 
     def corner(self, chosen: Array) -> Array:
-        """K[chosen, chosen], C-contiguous."""
+        """K[chosen, chosen], C-contiguous; it may be overwritten by the next call."""
 
 
 def columns_of(gram: Any, memory: int) -> Columns:
@@ -59,7 +59,8 @@ class _DenseColumns:
         self._K = K
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
-        return np.asarray(weights @ (self._K[chosen] if rows is None else self._K[np.ix_(chosen, rows)]))
+        total = np.asarray(weights @ self._K[chosen])
+        return total if rows is None else total[rows]
 
     def corner(self, chosen: Array) -> Array:
         return np.ascontiguousarray(self._K[np.ix_(chosen, chosen)])
@@ -87,6 +88,7 @@ class _GaussianColumns:
 
     def __init__(self, scaled_rows: Array):
         self._rows = np.ascontiguousarray(scaled_rows, dtype=np.float32)
+        self._corner = np.empty(0, dtype=np.float32)  # memory that was used before costs less than fresh one
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
         columns, weights = self._rows[chosen], weights.astype(np.float32)[:, None]
@@ -101,10 +103,12 @@ class _GaussianColumns:
 
     def corner(self, chosen: Array) -> Array:
         columns, n = self._rows[chosen], len(chosen)
-        out = np.empty((n, n), dtype=np.float32)
+        if self._corner.size < n * n:
+            self._corner = np.empty(n * n, dtype=np.float32)
+        out = self._corner[: n * n].reshape(n, n)
 
         def work(tile: Any, _: None) -> None:
-            out[tile[0]] = gaussian_tile(columns[tile[0]], columns)
+            fill_gaussian_tile(columns[tile[0]], columns, out[tile[0]])
 
         run_over_rows(work, n, n, task=_TASK // 8)
         return out

@@ -113,12 +113,12 @@ def _extreme(g, slopes, chunk, rising):  # type: ignore[no-untyped-def]
     fastmath=_FAST,
     **_COMPILE,
 )
-def descend(K, g, B, box, paired, share, max_steps):  # type: ignore[no-untyped-def]
+def descend(K, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped-def]
     """Minimise 1/2 BᵀKB - yᵀB + Σ price_i(B_i) over one block, in place; g = KB - y is kept up to date.
 
     The rows of `box` are low, high, up, down, curve_up, curve_down of each variable. If `paired`, ΣB stays as it is.
-    Stops when the largest violation of the optimality conditions is `share` of what it was. Returns the number of steps
-    and the violation at the start. In single precision sweeps are twice as fast; steps are made in double precision.
+    Stops when the largest violation of the optimality conditions is at most `target`. Returns the number of steps and
+    the violation. In single precision sweeps are twice as fast; steps are made in double precision.
     """
     n = g.size
     low, high = box[0], box[1]
@@ -135,7 +135,7 @@ def descend(K, g, B, box, paired, share, max_steps):  # type: ignore[no-untyped-
     slopes_of_i = np.zeros(2, g.dtype)
     n_chunks = (n + _CHUNK - 1) // _CHUNK
     row_i, row_j = K[0], K[0]
-    first, n_steps = 0.0, 0
+    n_steps = 0
     while True:
         # The gradient after the last step, and the two variables that want most to rise and to fall.
         lowest, highest, chunk_low, chunk_high = infinite, -infinite, 0, 0
@@ -155,10 +155,8 @@ def descend(K, g, B, box, paired, share, max_steps):  # type: ignore[no-untyped-
             if most > highest:
                 highest, chunk_high = most, chunk
         violation = highest - lowest if paired else max(highest, -lowest)
-        if n_steps == 0:
-            first = violation
-        if violation <= share * first or violation <= 0.0 or n_steps >= max_steps:
-            return n_steps, first
+        if violation <= target or violation <= 0.0 or n_steps >= max_steps:
+            return n_steps, violation
         n_steps += 1
         rising = paired or -lowest >= highest
         i = _extreme(g, right if rising else left, chunk_low if rising else chunk_high, rising)

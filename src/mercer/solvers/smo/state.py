@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from mercer.kernels.gram import columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
+from mercer.solvers.smo.active_set import solve_by_active_set
 from mercer.solvers.smo.box import Box
-from mercer.solvers.smo.newton import newton_step
 from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
 
-# A block is left when its largest violation has fallen to this share, or after so many steps for each variable.
-_SHARE, _STEPS = 0.1, 100
-# Blocks of so many variables are small enough for Newton steps.
-_FEW = 500
+# A block is left when its largest violation has fallen to this share. After so many steps on pairs for each variable
+# the optimum may be near enough to be guessed, up to this share of the violation that is aimed at.
+_SHARE, _STEPS, _SLACK = 0.1, (8, 16, 32, 64), 0.1
+# A larger share will do if the gap is then below this share of the wanted one.
+_ENOUGH = 0.7
+# Error of the gradient from columns in single precision, in units of the change of B; violations are clear if larger.
+_ROUNDING, _CLEAR = 1e-6, 2.0
 # Violations above this share of the largest target are reduced in single precision, which drifts by less than a tenth.
 _COARSE = 1e-3
 # Variables are set aside only if so many are that the smaller products pay, until the violation fell to this share.
@@ -39,11 +42,9 @@ class State:
         Whether the gradient was computed in double precision from B.
     """
 
-    doubtful = False  # steps become smaller, and their errors with them
-
     def __init__(self, problem: KernelProgram, options: Options, block: int, *, shrink: bool):
         self._problem = problem
-        self._block, self._shrink = block, shrink
+        self._block, self._shrink, self._tol = block, shrink, options.tol
         self._box = Box(problem)
         self._columns = columns_of(problem.gram, options.memory)
         self._paired = bool(problem.columns.any())
@@ -58,7 +59,13 @@ class State:
         self._moved = np.zeros(len(self.B))
         self._violation_when_shrunk = np.inf
         self._last_set = np.empty(0, dtype=np.intp)
+        self._drift = _ROUNDING * float(np.linalg.norm(self.B))
         self.look()
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the violation may be nothing but errors of single precision."""
+        return self._violation < _CLEAR * self._drift
 
     def look(self) -> None:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
@@ -88,21 +95,23 @@ class State:
         precision = np.float32 if self._violation > _COARSE * self._scale else np.float64
         B, g = self.B[chosen], self._g[chosen].astype(precision)
         K = self._columns.corner(chosen).astype(precision, copy=False)
-        box, cap = self._box.restricted_to(chosen), _STEPS * len(chosen)
-        n_steps, _ = descend(K, g, B, box, self._paired, _SHARE, cap)
-        if n_steps == cap and len(chosen) <= _FEW:
-            # Where pairs of variables get nowhere, a step of all free ones does what they cannot.
-            newton_step(K, g, B, box, paired=self._paired)
-            descend(K, g, B, box, self._paired, _SHARE, cap)
+        box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
+        for n_steps in _STEPS:
+            _, violation = descend(K, g, B, box, self._paired, target, n_steps * len(chosen))
+            if violation <= target:
+                break
+            solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)
         change = B - self.B[chosen]
-        self.B[chosen] = B
+        self.B[chosen], self._g[chosen] = B, g
         self.exact = False
+        self._drift = float(np.hypot(self._drift, _ROUNDING * np.linalg.norm(change)))
         moved = np.flatnonzero(change)
         where, change = chosen[moved], change[moved]
-        if self._active is None:
-            self._g += self._columns.times(where, change)
-        else:
-            self._g[self._active] += self._columns.times(where, change, self._active)
+        others = np.setdiff1d(
+            np.arange(len(self.B)) if self._active is None else self._active, chosen, assume_unique=True
+        )
+        self._g[others] += self._columns.times(where, change, others)
+        if self._active is not None:
             self._moved[where] += change
         self.look()
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
@@ -128,8 +137,13 @@ class State:
             room = np.minimum(np.minimum(self.B - self._box.low, self._box.high - self.B), np.abs(self.B))
             self.B[np.argmax(room)] -= self.B.sum() if room.max() > abs(self.B.sum()) else 0.0
         self._g = self._problem.times_gram(self.B) - self._problem.y
-        self.exact = True
+        self.exact, self._drift = True, 0.0
         self.look()
+
+    def _wanted_share(self) -> float:
+        """The share of the gap that is left when it is small enough: violations fall as it does."""
+        iterate = self.iterate
+        return self._tol * (abs(iterate.primal) + 1.0) / iterate.gap if iterate.gap > 0 else 1.0
 
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""

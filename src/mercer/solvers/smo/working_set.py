@@ -11,12 +11,13 @@ Array = NDArray[Any]
 
 
 def choose_working_set(rising: Array, falling: Array, bar: tuple[float, float], last: Array, size: int) -> Array:
-    """Positions of at most `size` variables: the newer half of the last set, then the worst violators of both kinds.
+    """Positions of at most `size` variables: free ones of the last set, then the worst violators of both kinds.
 
     A variable wants to rise if its derivative there is below `bar[0]`, and to fall if that from the left is above
-    `bar[1]`. The variables that were optimised last stay for another round, since those that join them move them again.
+    `bar[1]`. The variables that were optimised last stay for another round if they are free (not at a bound or a kink,
+    so that both derivatives agree), since those that join them move them again; they fill at most half of the set.
     """
-    kept = last[-(size // 2) :] if size >= 8 else last[:0]
+    kept = last[rising[last] == falling[last]][-(size // 2) :] if size >= 8 else last[:0]
     taken = np.zeros(len(rising), dtype=bool)
     taken[kept] = True
     n_new = size - len(kept)
