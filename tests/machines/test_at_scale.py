@@ -1,15 +1,17 @@
 """Machines on many samples: which solver, paths over C, resuming, memory."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
 from mercer.kernels import Gaussian, ThinPlate
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared
-from mercer.solvers import SOLVERS, SolverName
+from mercer.solvers import SMO, SOLVERS, SolverName
 from tests.contracts.all_problems import labels, rows, smooth_targets
 
 KERNEL = Gaussian(0.8)
@@ -92,7 +94,32 @@ def test_regularization_path_equals_single_fits(model, n):
     for C, machine in zip(Cs, path, strict=True):
         alone = clone(model).set_params(tol=1e-6, C=C).fit(X, y)
         assert (machine.C, machine.status_, machine.warm_start) == (C, "optimal", False)
+        assert not hasattr(machine, "_shared")
         np.testing.assert_allclose(machine.predict(X), alone.predict(X), atol=0.02)
+
+
+def test_regularization_path_of_several_classes():
+    X, y = regression(600)
+    y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    path = SupportVectorClassifier(KERNEL, tol=1e-6).regularization_path(X, y, [1.0, 3.0])
+    alone = SupportVectorClassifier(KERNEL, tol=1e-6, C=3.0).fit(X, y)
+    np.testing.assert_allclose(path[1].decision_function(X), alone.decision_function(X), atol=0.02)
+
+
+def test_regularization_path_ends_at_ctrl_c(monkeypatch):
+    X, y = regression(700)
+    fits = []
+    solve = SMO.solve
+
+    def interrupted(self, problem, **options):
+        fits.append(problem)
+        result = solve(self, problem, **options)
+        return replace(result, status="interrupted") if len(fits) == 2 else result
+
+    monkeypatch.setattr(SMO, "solve", interrupted)
+    with pytest.warns(ConvergenceWarning, match="was interrupted; set warm_start=True and call fit again to go on"):
+        path = SupportVectorRegressor(KERNEL, solver="smo").regularization_path(X, y, [5.0, 0.5, 1.0, 2.0])
+    assert [(machine.C, machine.status_) for machine in path] == [(0.5, "optimal"), (1.0, "interrupted")]
 
 
 def test_regularization_path_saves_iterations():

@@ -105,6 +105,47 @@ def test_matrices_in_memory():
     assert not replace(program, gram=Gram(Gaussian(0.8), X)).in_memory
 
 
+@pytest.mark.parametrize("n_changed", [0, 1, 10, 39])
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_products_that_start_from_a_known_one(n_changed, in_memory):
+    X = rows(N)
+    K = Gaussian(0.8)(X)
+    program = replace(make(Huber(0.2)), gram=K if in_memory else Gram(Gaussian(0.8), X))
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=N)
+    assert not program.knows_product(B)
+    np.testing.assert_allclose(program.times_gram(B), K @ B, rtol=1e-13)
+    changed = B.copy()
+    changed[rng.permutation(N)[:n_changed]] *= 2.0
+    assert program.knows_product(changed) == (n_changed == 0 if in_memory else n_changed <= 10)
+    np.testing.assert_allclose(program.times_gram(changed), K @ changed, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(program.times_gram(B), K @ B, rtol=0, atol=1e-13)
+
+
+def test_products_of_several_columns_are_told_from_those_of_one():
+    program = replace(make(Huber(0.2)), gram=Gram(Gaussian(0.8), rows(N)))
+    B = np.random.default_rng(0).normal(size=(N, 2))
+    program.times_gram(B[:, 0])
+    np.testing.assert_allclose(program.times_gram(B), Gaussian(0.8)(rows(N)) @ B, atol=1e-13)
+    changed = B.copy()
+    changed[3, 1] += 1.0
+    assert program.knows_product(changed)
+    np.testing.assert_allclose(program.times_gram(changed), Gaussian(0.8)(rows(N)) @ changed, atol=1e-13)
+
+
+def test_other_weights_keep_what_is_known():
+    program = replace(make(Huber(0.2), 2.0), gram=Gram(Gaussian(0.8), rows(N)))
+    B = np.random.default_rng(0).normal(size=N)
+    program.times_gram(B)
+    tenfold = program.with_weights((10 * program.C_below, 10 * program.C_above))
+    assert tenfold.knows_product(10 * B)
+    np.testing.assert_allclose(tenfold.times_gram(10 * B), 10 * program.times_gram(B), rtol=1e-14)
+    np.testing.assert_array_equal(tenfold.C_above, 20.0)
+    uneven = program.with_weights((program.C_below * np.arange(1, N + 1), program.C_above), budget=3.0)
+    assert uneven.knows_product(B)
+    assert uneven.budget == 3.0
+
+
 def test_c_in_all_its_forms():
     y, penalty = smooth_targets(rows(N)), RKHSNorm().penalty(Gaussian(0.8)(rows(N)), np.ones((N, 1)))
     for C, below, above in [

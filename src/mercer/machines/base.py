@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
@@ -22,8 +21,9 @@ from mercer.losses import Loss
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
+from mercer.machines.samples import checked_weights, distinct_rows
 from mercer.problems import KernelProgram
-from mercer.regularizers import as_regularizer
+from mercer.regularizers import Penalty, as_regularizer
 from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver
 
 Array = NDArray[Any]
@@ -39,6 +39,15 @@ class Expansion:
     program: KernelProgram
 
 
+@dataclass
+class Task:
+    """The programs of a fit, and what they are made of."""
+
+    matrix: TrainingMatrix
+    penalty: Penalty
+    programs: list[KernelProgram]
+
+
 class KernelMachine(BaseEstimator):
     """Base of the machines."""
 
@@ -52,6 +61,7 @@ class KernelMachine(BaseEstimator):
     low_rank_tol: float | None
     memory: int
     warm_start: bool
+    _shared: list[Task]
     verbose: bool
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
@@ -104,28 +114,15 @@ class KernelMachine(BaseEstimator):
     ) -> list[Expansion]:
         """Build and solve the program of each target on the rows at the positions `used`, which all have a weight."""
         check_solver_name(self.solver)
-        matrix, columns = self._prepare(X)
-        regularizer = as_regularizer(self.regularizer).restricted_to(used)
-        gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
-        if self.low_rank_tol is not None:
-            gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
-        penalty = regularizer.penalty(gram, columns)
-        starts = self._starts(C, (len(columns), penalty.columns.shape[1])) if self.warm_start else []
+        task = self._task(X, targets, loss, C, used, budget_share)
+        shape = len(task.penalty.columns), task.penalty.columns.shape[1]
+        starts = self._starts(C, shape) if self.warm_start else []
         expansions = []
-        for i, y in enumerate(targets):
-            program = KernelProgram.build(
-                penalty,
-                y,
-                loss,
-                C,
-                conditional=bool(self.kernel_.order),
-                budget=None if budget_share is None else budget_share * float(np.sum(C[0])),
-                exact_gram=None if self.low_rank_tol is None else matrix.operator,
-            )
+        for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
             solver = SOLVERS[self.solver_]
             if solver.needs_matrix and not program.in_memory:
-                program = replace(program, gram=matrix.formed)
+                program = replace(program, gram=task.matrix.formed)
             result = solver.solve(
                 program,
                 start=starts[i] if i < len(starts) else None,
@@ -134,10 +131,41 @@ class KernelMachine(BaseEstimator):
                 verbose=self.verbose,
                 memory=self.memory,
             )
-            coef, parametric = penalty.expand(result.B, result.d)
+            coef, parametric = task.penalty.expand(result.B, result.d)
             expansions.append(Expansion(_without_rounding(coef), parametric, result, program))
         self._weights_of_results = C
         return expansions
+
+    def _task(
+        self,
+        X: Any,
+        targets: list[Array],
+        loss: Loss,
+        C: tuple[Array, Array],
+        used: Array,
+        budget_share: float | None,
+    ) -> Task:
+        """The program of each target; if this machine is part of a path, its first machine made all but the weights."""
+        budget = None if budget_share is None else budget_share * float(np.sum(C[0]))
+        shared: list[Task] = getattr(self, "_shared", [])
+        if shared:
+            task = shared[0]
+            task.programs = [program.with_weights(C, budget) for program in task.programs]
+            return task
+        matrix, columns = self._prepare(X)
+        regularizer = as_regularizer(self.regularizer).restricted_to(used)
+        gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
+        if self.low_rank_tol is not None:
+            gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
+        penalty = regularizer.penalty(gram, columns)
+        common: dict[str, Any] = {
+            "conditional": bool(self.kernel_.order),
+            "budget": budget,
+            "exact_gram": None if self.low_rank_tol is None else matrix.operator,
+        }
+        programs = [KernelProgram.build(penalty, y, loss, C, **common) for y in targets]
+        shared.append(Task(matrix, penalty, programs))
+        return shared[0]
 
     def _starts(self, C: tuple[Array, Array], shape: tuple[int, int]) -> list[SolverResult]:
         """The last solutions in units of the new weights, if they have the shape of the new ones."""
@@ -150,6 +178,9 @@ class KernelMachine(BaseEstimator):
 
     def regularization_path(self, X: Any, y: Any, Cs: ArrayLike, sample_weight: Any = None) -> list[Self]:
         """Machines fitted with each of several C, in the order given; each starts from the one with the next smaller C.
+
+        They share one Gram matrix and what is known of its products. After Ctrl-C the list ends early: it holds the
+        machines that were fitted, of which the one with the largest C was interrupted.
 
         Examples
         --------
@@ -168,10 +199,16 @@ class KernelMachine(BaseEstimator):
             )
         path: dict[int, Self] = {}
         machine = clone(self)
+        machine._shared = []
         for i in np.argsort(values):
             machine = copy(machine).set_params(C=float(values[i]), warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
-        return [path[i].set_params(warm_start=self.warm_start) for i in range(len(values))]
+            if any(result.status == "interrupted" for result in machine._results):
+                break
+        for machine in path.values():
+            machine.set_params(warm_start=self.warm_start)
+            del machine._shared
+        return [path[i] for i in sorted(path)]
 
     def _warn_unless_optimal(self, results: list[SolverResult], gaps: list[float]) -> None:
         for result, gap in zip(results, gaps, strict=True):
@@ -320,45 +357,6 @@ class KernelMachine(BaseEstimator):
         tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
         tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "_accepts_sparse", False))
         return tags
-
-
-def rows_in_use(X: Any, used: Array, kernel: Kernel | None) -> Any:
-    """The rows of a training set that have a weight (and the columns, if they are objects too)."""
-    if len(used) == (X.shape[0] if hasattr(X, "shape") else len(X)):
-        return X
-    X = _safe_indexing(X, used)
-    return X[:, used] if kernel is not None and kernel.pairwise else X
-
-
-def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array:
-    """One weight for each of n samples."""
-    weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, np.empty((n, 1)))
-    if np.any(weight < 0) or not np.any(weight > 0):
-        raise ValueError(
-            f"sample_weight of {type(machine).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
-            "leave samples out instead."
-        )
-    return weight
-
-
-def distinct_rows(X: Any) -> tuple[Array, Array]:
-    """Positions where each distinct row is first seen, and for each row which of these it is.
-
-    All objects but vectors count as distinct.
-    """
-    if sparse.issparse(X):
-        used = sparse.csr_array(X)
-        used.sum_duplicates()
-        used.eliminate_zeros()
-        spans = list(pairwise(used.indptr))
-        keys: Any = [used.indices[i:j].tobytes() + used.data[i:j].tobytes() for i, j in spans]
-    elif isinstance(X, np.ndarray) and X.ndim == 2:
-        keys = [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]  # -0 is 0
-    else:
-        keys = range(len(X))
-    first: dict[Any, int] = {}
-    group = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
-    return np.unique(group, return_index=True)[1], group
 
 
 def _default_kernel(X: Any) -> Gaussian:

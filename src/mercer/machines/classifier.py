@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer.losses import Hinge, Loss
-from mercer.machines.base import KernelMachine, rows_in_use
+from mercer.machines.base import KernelMachine
+from mercer.machines.samples import rows_in_use
 
 Array = NDArray[Any]
 

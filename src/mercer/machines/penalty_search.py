@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram
 from mercer.losses import Squared
-from mercer.machines.base import distinct_rows, rows_in_use
+from mercer.machines.samples import distinct_rows, rows_in_use
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
 from mercer.solvers import ConjugateGradients, SolverResult

@@ -10,7 +10,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
-from mercer.machines.base import Expansion, KernelMachine, rows_in_use
+from mercer.machines.base import Expansion, KernelMachine
+from mercer.machines.samples import rows_in_use
 
 Array = NDArray[Any]
 

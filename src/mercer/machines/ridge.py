@@ -10,9 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.machines.base import Expansion, KernelMachine, checked_weights, rows_in_use
+from mercer.machines.base import Expansion, KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
+from mercer.machines.samples import checked_weights, rows_in_use
 from mercer.problems import KernelProgram
 from mercer.solvers import ConjugateGradients, Iterate, SolverName, SolverResult
 from mercer.solvers.result import Status

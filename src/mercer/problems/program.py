@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from mercer.regularizers import Penalty
 
 Array = NDArray[Any]
+
+# Relative differences that are rounding; the share of rows with larger ones up to which a known product is updated
+# (half of them cost as much as all, where both triangles of the matrix are served at once).
+_ROUNDING, _FEW_CHANGED = 4e-15, 0.3
 
 
 @dataclass(frozen=True)
@@ -257,9 +261,41 @@ class KernelProgram:
         return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
 
     def times_gram(self, B: Array) -> Array:
-        """Values of the kernel part of the function at the training rows; those for the last B are remembered."""
-        if self._last and np.array_equal(self._last[0][0], B):
-            return self._last[0][1].copy()
-        product = np.zeros(len(B)) if self.gram is None else np.asarray(self.gram @ B)
+        """Values of the kernel part of the function at the training rows.
+
+        The last product is remembered: for a B that differs from the last one in few rows, a product with these is
+        enough.
+        """
+        changed = self._changed(B)
+        if changed is None:
+            nothing = self.gram is None or not np.any(B)
+            product = np.zeros(np.shape(B)) if nothing else np.asarray(self.gram @ B)
+        else:
+            last, product = self._last[0]
+            product = product.copy()
+            if len(changed):
+                product += self.gram.columns(changed) @ (B - last)[changed]
         self._last[:] = [(np.array(B), product.copy())]
         return product
+
+    def knows_product(self, B: Array) -> bool:
+        """Whether `times_gram` costs little for this B."""
+        return self._changed(B) is not None
+
+    def _changed(self, B: Array) -> Array | None:
+        """Rows in which B differs from the last one by more than rounding, if these are few or can be left out."""
+        if not self._last or self._last[0][0].shape != np.shape(B):
+            return None
+        last = self._last[0][0]
+        differs = np.abs(B - last) > _ROUNDING * np.abs(last)
+        changed = np.flatnonzero(differs.reshape(len(last), -1).any(axis=1))
+        few = len(changed) <= _FEW_CHANGED * len(last) if hasattr(self.gram, "columns") else not len(changed)
+        return changed if few else None
+
+    def with_weights(self, C: tuple[Array, Array], budget: float | None = None) -> KernelProgram:
+        """The same program with other weights (below, above), and with what is known of products by its matrix."""
+        program = replace(self, C_below=C[0], C_above=C[1], budget=budget)
+        ratio = np.concatenate([C[0] / self.C_below, C[1] / self.C_above])
+        scale = ratio[0] if np.all(ratio == ratio[0]) else 1.0
+        program._last[:] = [(scale * B, scale * product) for B, product in self._last]
+        return program

@@ -117,8 +117,7 @@ class _State:
 
     def refine(self) -> None:
         """Products in double precision."""
-        h = self._problem.times_gram(self.B) if self.B.any() else np.zeros_like(self.B)
-        self._move(self.B, h, self.d)
+        self._move(self.B, self._problem.times_gram(self.B), self.d)
         self._trusted_gap = _TRUSTED * self.iterate.gap
         self.exact = True
 

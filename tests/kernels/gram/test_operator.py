@@ -49,6 +49,15 @@ def test_row_blocks_cover_the_matrix(X):
         list(Gram(Gaussian(), X, memory=100).row_blocks())
 
 
+@pytest.mark.parametrize("chosen", [slice(3, 60), [5, -1, 5], np.arange(100) % 7 == 0], ids=["slice", "list", "mask"])
+def test_some_columns(X, chosen):
+    part, K = Gram(Gaussian(), X[:100]).columns(chosen), Gaussian()(X[:100])[:, chosen]
+    assert part.shape == K.shape
+    np.testing.assert_allclose(part.toarray(), K, rtol=1e-13)
+    np.testing.assert_allclose(part @ np.ones(part.shape[1]), K.sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(part.T @ np.ones(100), K.sum(axis=0), rtol=1e-13)
+
+
 def test_whole_matrix_and_diagonal(X):
     np.testing.assert_array_equal(Gram(Gaussian(), X).toarray(), Gaussian()(X))
     with pytest.raises(ValueError, match="diagonal of Gram exists only for a symmetric matrix; leave Y out"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,14 @@ class Gram(LinearOperator):
         left, right = take(self._sides.left, rows), take(self._sides.right, columns)
         shape = (_length(rows, self.shape[0]), _length(columns, self.shape[1]))
         return dense_gram(self.kernel, Sides(left, right, shape, self.dtype), symmetric=False)
+
+    def columns(self, chosen: Any) -> Gram:
+        """All rows and some columns, given as a slice, positions, or a mask, as another operator."""
+        chosen = self._index(chosen, 1)
+        part = copy(self)
+        part.symmetric, part.shape = False, (self.shape[0], _length(chosen, self.shape[1]))
+        part._sides = Sides(self._sides.left, take(self._sides.right, chosen), part.shape, self.dtype)
+        return part
 
     def _index(self, index: Any, axis: int) -> Any:
         """A slice of step one as it is, so that no row is copied; else positions."""

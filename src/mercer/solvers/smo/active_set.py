@@ -13,6 +13,13 @@ Array = NDArray[Any]
 _MAX_GUESSES = 10
 # With more wrong guesses than this share of the free variables, steps on pairs come closer at less cost.
 _WRONG = 0.25
+# Multiplications of a factorisation for one of a sweep: they come in large products, in both cores.
+_COST = 0.01
+
+
+def cost_of_active_set(B: Array, box: Array) -> int:
+    """What one guess costs, in updates of one derivative by a step on a pair."""
+    return int(_COST * (len(B) - np.count_nonzero(_fixed(B, box))) ** 3)
 
 
 def solve_by_active_set(K: Array, g: Array, B: Array, box: Array, *, paired: bool, slack: float) -> bool:
@@ -24,8 +31,7 @@ def solve_by_active_set(K: Array, g: Array, B: Array, box: Array, *, paired: boo
     `descend` for the other arguments.
     """
     low, high, up, down, curve_up, curve_down = box
-    split = (up + down > 0) | (curve_up != curve_down)
-    fixed = (low >= B) | (high <= B) | (split & (B == 0))
+    split, fixed = _split(box), _fixed(B, box)
     above, at = B > 0, B.copy()
     for _ in range(_MAX_GUESSES):
         free = np.flatnonzero(~fixed)
@@ -57,6 +63,17 @@ def solve_by_active_set(K: Array, g: Array, B: Array, box: Array, *, paired: boo
         above = np.where(rises, at >= 0, np.where(falls, at > 0, above))
         fixed = (fixed | over | under) & ~rises & ~falls
     return False
+
+
+def _split(box: Array) -> Array:
+    """Whether the price of a variable is another function below zero than above."""
+    _, _, up, down, curve_up, curve_down = box
+    return np.asarray((up + down > 0) | (curve_up != curve_down))
+
+
+def _fixed(B: Array, box: Array) -> Array:
+    """Whether a variable is where its price changes."""
+    return np.asarray((box[0] >= B) | (box[1] <= B) | (_split(box) & (B == 0)))
 
 
 def _newton_step(K: Array, free: Array, slope: Array, curve: Array, total: float | None) -> tuple[Array, float] | None:

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from mercer.kernels.gram import columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
-from mercer.solvers.smo.active_set import solve_by_active_set
+from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
 
-# A block is left when its largest violation has fallen to this share. After so many steps on pairs for each variable
-# the optimum may be near enough to be guessed, up to this share of the violation that is aimed at.
-_SHARE, _STEPS, _SLACK = 0.1, (8, 16, 32, 64), 0.1
+# A block is left when its largest violation has fallen to this share. After as many steps on pairs as cost these
+# multiples of a guess of the free variables at the optimum, such guesses are tried; they may be wrong by this share of
+# the violation that is aimed at.
+_SHARE, _PATIENCE, _SLACK = 0.1, (2, 4, 8, 16), 0.1
 # A larger share will do if the gap is then below this share of the wanted one.
 _ENOUGH = 0.7
 # Error of the gradient from columns in single precision, in units of the change of B; violations are clear if larger.
@@ -50,16 +51,15 @@ class State:
         self._paired = bool(problem.columns.any())
         self._scale = float(np.abs(problem.y).max())
         self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
-        self._g = -problem.y.astype(np.float64)
-        self.exact = not self.B.any()
         support = np.flatnonzero(self.B)
-        if support.size:
-            self._g += self._columns.times(support, self.B[support])
+        self.exact = not support.size or problem.knows_product(self.B)
+        fitted = problem.times_gram(self.B) if self.exact else self._columns.times(support, self.B[support])
+        self._g = fitted - problem.y
         self._active: Array | None = None
         self._moved = np.zeros(len(self.B))
         self._violation_when_shrunk = np.inf
         self._last_set = np.empty(0, dtype=np.intp)
-        self._drift = _ROUNDING * float(np.linalg.norm(self.B))
+        self._drift = 0.0 if self.exact else _ROUNDING * float(np.linalg.norm(self.B))
         self.look()
 
     @property
@@ -96,8 +96,9 @@ class State:
         B, g = self.B[chosen], self._g[chosen].astype(precision)
         K = self._columns.corner(chosen).astype(precision, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
-        for n_steps in _STEPS:
-            _, violation = descend(K, g, B, box, self._paired, target, n_steps * len(chosen))
+        for patience in _PATIENCE:
+            n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
+            _, violation = descend(K, g, B, box, self._paired, target, n_steps)
             if violation <= target:
                 break
             solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)

@@ -11,13 +11,16 @@ Array = NDArray[Any]
 
 
 def choose_working_set(rising: Array, falling: Array, bar: tuple[float, float], last: Array, size: int) -> Array:
-    """Positions of at most `size` variables: free ones of the last set, then the worst violators of both kinds.
+    """Positions of at most `size` variables: some of the last set, then the worst violators of both kinds.
 
     A variable wants to rise if its derivative there is below `bar[0]`, and to fall if that from the left is above
-    `bar[1]`. The variables that were optimised last stay for another round if they are free (not at a bound or a kink,
-    so that both derivatives agree), since those that join them move them again; they fill at most half of the set.
+    `bar[1]`. The variables that were optimised last stay for another round, since those that join them move them again:
+    the free ones (not at a bound or a kink, so that both derivatives agree) and, as long as there are more violators
+    than places, the newest others. They fill at most half of the set.
     """
-    kept = last[rising[last] == falling[last]][-(size // 2) :] if size >= 8 else last[:0]
+    free = rising[last] == falling[last]
+    others = last[~free] if len(last) == size else last[:0]
+    kept = np.concatenate([others, last[free]])[-(size // 2) :] if size >= 8 else last[:0]
     taken = np.zeros(len(rising), dtype=bool)
     taken[kept] = True
     n_new = size - len(kept)
