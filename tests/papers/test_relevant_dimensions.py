@@ -76,7 +76,7 @@ def table_3(name, n_divisions):
     X, y, splits = load_ida(name)
     found = []
     for train, test in divisions(y, splits, n_divisions):
-        model = KernelPCClassifier(widths=WIDTHS).fit(X[train], y[train])
+        model = KernelPCClassifier(widths=WIDTHS, intercept=False).fit(X[train], y[train])
         error = 1 - model.score(X[test], y[test])
         found.append((model.n_components_, 100 * model.noise_level_, 100 * error))
     dimensions, noise, errors = np.array(found).T
@@ -119,7 +119,7 @@ def table_5(n_divisions):
         order = np.random.default_rng(seed).permutation(len(y))
         train, test = order[:1000], order[1000:]
         for name, (kernel, X) in rows.items():
-            model = KernelPCClassifier(kernel).fit(X[train], y[train])
+            model = KernelPCClassifier(kernel, intercept=False).fit(X[train], y[train])
             found[name].append((model.n_components_, model.noise_level_, 1 - model.score(X[test], y[test])))
     for name, values in found.items():
         d, noise, error = np.median(values, axis=0)[0], *np.mean(values, axis=0)[1:]

@@ -11,7 +11,8 @@ Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] + 0.1 * rng.normal(size=80)])
 
 
 def dense(kernel, rows=X, targets=Y):
-    return Eigenbasis.of_gram(kernel, kernel(rows), targets)
+    (found,) = Eigenbasis.of_gram(kernel, kernel(rows), targets)
+    return found
 
 
 @pytest.mark.parametrize("kernel", [Exponential(1.0), Gaussian(0.3), Gaussian(3.0), Linear()], ids=repr)
@@ -51,8 +52,8 @@ def test_cuts_are_where_eigenvalues_differ():
 
 def test_single_precision_leaves_fewer_components():
     K = Gaussian(2.0)(X)
-    single = Eigenbasis.of_gram(Precomputed(), K.astype(np.float32), Y)
-    double = Eigenbasis.of_gram(Precomputed(), K.copy(), Y)
+    (single,) = Eigenbasis.of_gram(Precomputed(), K.astype(np.float32), Y)
+    (double,) = Eigenbasis.of_gram(Precomputed(), K.copy(), Y)
     assert len(single.values) < len(double.values) < 80
     # Its rounding reaches into the eigenvalues that double precision still tells.
     assert single.values[-1] > 1e-6 * single.values[0]

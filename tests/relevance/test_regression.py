@@ -14,7 +14,7 @@ X, y = make_sinc(120, noise=0.2, random_state=0)
 @pytest.mark.parametrize("method", ["two_component", "leave_one_out"])
 def test_in_sample_prediction_is_the_projection(method):
     relevance = RelevantDimensions(method=method).fit(X, y)
-    model = KernelPCRegressor(method=method).fit(X, y)
+    model = KernelPCRegressor(method=method, intercept=False).fit(X, y)
     assert repr(model.kernel_) == repr(relevance.kernel_)
     assert model.n_components_ == relevance.dimension_
     U = np.linalg.eigh(model.kernel_(X))[1][:, ::-1][:, : model.n_components_]
@@ -22,21 +22,66 @@ def test_in_sample_prediction_is_the_projection(method):
     np.testing.assert_allclose(relevance.projection_, U @ (U.T @ y), atol=1e-12)
 
 
-def test_prediction_is_least_squares_on_the_components_of_scikit_learn():
-    # scikit-learn centres K; a kernel whose Gram matrix is centred already makes the two agree.
+@pytest.mark.parametrize("intercept", [False, True])
+def test_prediction_is_least_squares_on_the_components_of_scikit_learn(intercept):
+    # scikit-learn centres K; a kernel whose Gram matrix is centred already makes the two agree without an intercept.
     rng = np.random.default_rng(1)
     rows, new = rng.normal(size=(60, 5)), rng.normal(size=(20, 5))
     rows -= rows.mean(axis=0)
-    target = rows[:, 0] - rows[:, 1] + 0.1 * rng.normal(size=60)
+    target = rows[:, 0] - rows[:, 1] + 0.1 * rng.normal(size=60) + 3.0
     components = KernelPCA(3, kernel="linear").fit(rows)
-    reference = LinearRegression(fit_intercept=False).fit(components.transform(rows), target)
-    model = KernelPCRegressor(Linear(), n_components=3).fit(rows, target)
+    reference = LinearRegression(fit_intercept=intercept).fit(components.transform(rows), target)
+    model = KernelPCRegressor(Linear(), n_components=3, intercept=intercept).fit(rows, target)
     np.testing.assert_allclose(model.predict(new), reference.predict(components.transform(new)), atol=1e-10)
 
 
-def test_low_rank_fit_agrees_where_the_rank_suffices():
-    exact = KernelPCRegressor(Gaussian(1.0)).fit(X, y)
-    low = KernelPCRegressor(Gaussian(1.0), rank=60).fit(X, y)
+@pytest.mark.parametrize("width", [0.3, 2.0])
+@pytest.mark.parametrize("rank", [None, 119])
+def test_intercept_and_the_centred_components_of_scikit_learn(width, rank):
+    components = KernelPCA(6, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(X)
+    reference = LinearRegression().fit(components.transform(X), y + 1.0)
+    model = KernelPCRegressor(Gaussian(width), n_components=6, intercept=True, rank=rank).fit(X, y + 1.0)
+    grid = np.linspace(-3.9, 3.9, 50)[:, None]
+    np.testing.assert_allclose(model.predict(grid), reference.predict(components.transform(grid)), atol=1e-7)
+    np.testing.assert_allclose(model.predict(X).mean(), y.mean() + 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["two_component", "leave_one_out"])
+def test_intercept_leaves_no_trace_of_the_mean(method):
+    near, far = (RelevantDimensions(intercept=True, method=method).fit(X, y + shift) for shift in (0.0, 1e3))
+    assert near.dimension_ == far.dimension_
+    assert near.noise_level_ == pytest.approx(far.noise_level_)
+    np.testing.assert_allclose(far.projection_ - near.projection_, 1e3, atol=1e-8)
+
+
+def test_intercept_is_chosen_by_likelihood():
+    """A hill on a plain: without a constant the plain takes many components; noise about zero needs no constant."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-3, 3, size=(150, 2))
+    hill = np.exp(-np.sum(rows**2, axis=1) / 2) + 0.05 * rng.normal(size=150)
+    with_plain = KernelPCRegressor(Gaussian(1.0)).fit(rows, hill - 1.0)
+    assert with_plain.intercept_ == pytest.approx(-1.0, abs=0.2)
+    without = KernelPCRegressor(Gaussian(1.0), intercept=False).fit(rows, hill - 1.0)
+    assert with_plain.n_components_ < without.n_components_
+    assert KernelPCRegressor(Gaussian(1.0)).fit(rows, hill).intercept_ == 0.0
+
+
+def test_wide_kernels_with_an_intercept_are_cut_above_rounding():
+    """Centred, a wide kernel is small: what is left of it must not be taken for more than rounding."""
+    model = RelevantDimensions(Gaussian(1e4), intercept=True).fit(X, y)
+    assert len(model.spectrum_) <= 2
+
+
+@pytest.mark.parametrize("estimator", [KernelPCRegressor, RelevantDimensions])
+def test_intercept_that_is_no_answer(estimator):
+    with pytest.raises(ValueError, match=rf"intercept of {estimator.__name__} must be True.*got 'perhaps'"):
+        estimator(intercept="perhaps").fit(X, y)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_low_rank_fit_agrees_where_the_rank_suffices(intercept):
+    exact = KernelPCRegressor(Gaussian(1.0), intercept=intercept).fit(X, y)
+    low = KernelPCRegressor(Gaussian(1.0), rank=60, intercept=intercept).fit(X, y)
     assert low.n_components_ == exact.n_components_
     assert len(low.support_) < len(exact.support_)
     grid = np.linspace(-3.9, 3.9, 50)[:, None]

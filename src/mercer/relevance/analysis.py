@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -35,7 +35,9 @@ class Analysis:
     spectrum, coefficients, tail : array
         Eigenvalues above rounding, the coefficients z of the labels (r, n_targets), and the energy outside.
     nll : array
-        Of the two-component model, for d = 0, 1, ...
+        Of the two-component model, for d = 0, 1, ...; of what remains where constant functions were projected out.
+    whole_nll : float
+        The same at d̂, with the constant as one of the relevant components: comparable to that of a kernel without it.
     dimension : int
         d̂; 0 if the spectrum is so flat that it can be cut nowhere.
     leave_one_out : float
@@ -44,8 +46,11 @@ class Analysis:
         Σ_{m<=d̂} u_m u_mᵀ Y.
     noise_level : float
         Error of the projection against the labels.
-    support, coef : array
-        The function Σ_i coef_i k(x_i, .) over the rows at `support` whose values on the rows are the projection.
+    support, coef, intercept : array
+        The function Σ_i coef_i k(x_i, .) + intercept over the rows at `support` whose values on the rows are the
+        projection.
+    has_constant : bool
+        Whether constant functions were projected out first: the dimension is that of what remains.
     """
 
     kernel: Kernel
@@ -53,12 +58,15 @@ class Analysis:
     coefficients: Array
     tail: Array
     nll: Array
+    whole_nll: float
     dimension: int
     leave_one_out: float
     projection: Array
     noise_level: float
     support: Array
     coef: Array
+    intercept: Array
+    has_constant: bool
 
     @property
     def is_flat(self) -> bool:
@@ -69,8 +77,8 @@ class Analysis:
     def predict(self, X: Any, support_rows: Any) -> Array:
         """Values of the function at new rows, one column for each target."""
         if self.kernel.pairwise:
-            return np.asarray(X)[:, self.support] @ self.coef
-        return np.asarray(Gram(self.kernel, X, support_rows) @ self.coef)
+            return np.asarray(X)[:, self.support] @ self.coef + self.intercept
+        return np.asarray(Gram(self.kernel, X, support_rows) @ self.coef) + self.intercept
 
 
 def analyse(
@@ -81,29 +89,37 @@ def analyse(
     method: str = "two_component",
     rank: int | None = None,
     dimension: int | None = None,
+    constant: Sequence[bool] = (False,),
 ) -> Iterator[Analysis]:
-    """One analysis for each kernel; with the whole spectrum, or on low-rank factors; at d̂ or at a given dimension."""
+    """Analyses for each kernel: with the whole spectrum, or on low-rank factors; at d̂, or at a given dimension.
+
+    `constant` tells whether constant functions are projected out first; with both answers there are two for a kernel.
+    """
     Y = labels.columns
     if rank is None:
         for kernel, K in zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True):
-            basis = Eigenbasis.of_gram(kernel, K, Y)
-            d, vectors, cv = _cut(basis, Y, method, dimension)
-            coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
-            yield _analysis(kernel, basis, labels, vectors, cv, np.arange(len(Y)), coef)
+            means = K.mean(axis=0)
+            for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
+                d, vectors, cv = _cut(basis, Y, method, dimension)
+                coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
+                yield _analysis(basis, kernel, labels, vectors, cv, np.arange(len(Y)), coef, means @ coef)
         return
     for kernel in kernels:
         low_rank = incomplete_cholesky(kernel, X, rank=rank, tol=1e-13)
-        basis = Eigenbasis.of_low_rank(low_rank, Y)
-        d, vectors, cv = _cut(basis, Y, method, dimension)
-        inner = low_rank.factor.T @ (vectors @ (basis.coefficients[:d] / basis.values[:d, None]))
-        yield _analysis(kernel, basis, labels, vectors, cv, low_rank.landmarks, low_rank.whitening @ inner)
+        for has_constant in constant:
+            basis = Eigenbasis.of_low_rank(low_rank, Y, constant=has_constant)
+            d, vectors, cv = _cut(basis, Y, method, dimension)
+            inner = low_rank.factor.T @ (vectors @ (basis.coefficients[:d] / basis.values[:d, None]))
+            coef, mean = low_rank.whitening @ inner, low_rank.factor.mean(axis=0) @ inner
+            yield _analysis(basis, kernel, labels, vectors, cv, low_rank.landmarks, coef, mean)
 
 
 def best_of(analyses: list[Analysis], method: str) -> int:
     """Position of the kernel with the highest likelihood, or the least leave-one-out error."""
     if method == "leave_one_out":
         return int(np.argmin([a.leave_one_out for a in analyses]))
-    return int(np.argmin([a.nll[a.dimension] for a in analyses]))
+    mixed = len({a.has_constant for a in analyses}) > 1
+    return int(np.argmin([a.whole_nll if mixed else a.nll[a.dimension] for a in analyses]))
 
 
 def rank_for(owner: str, rank: Any, n: int) -> int | None:
@@ -125,6 +141,14 @@ def check_method(owner: str, method: Any) -> None:
         raise ValueError(f"method of {owner} must be one of {METHODS}, got {method!r}; choose one of them.")
 
 
+def check_intercept(owner: str, intercept: Any, choices: str = "True or False") -> None:
+    """Refuse anything but a decision."""
+    if not isinstance(intercept, bool | np.bool_):
+        raise ValueError(
+            f"intercept of {owner} must be {choices}, got {intercept!r}; True adds an unpenalised constant."
+        )
+
+
 def take_rows(X: Any, rows: Array, kernel: Kernel, columns: Array | None = None) -> Any:
     """Some rows; of a precomputed matrix, their values against the rows at `columns`."""
     X = _safe_indexing(X, rows)
@@ -140,23 +164,50 @@ def _cut(basis: Eigenbasis, Y: Array, method: str, dimension: int | None) -> tup
         d = 0
     elif method == "leave_one_out":
         vectors = basis.vectors(int(cuts[-1]))
-        cv = leave_one_out_errors(vectors, Y)
+        cv = _leave_one_out(basis, vectors, Y)
         d = int(cuts[np.argmin(cv[cuts])])
         return d, vectors[:, :d], float(cv[d])
     else:
-        nll = two_component_nll(basis.coefficients, basis.tail, len(Y))
-        d = int(cuts[np.argmin(nll[cuts])])
+        d = int(cuts[np.argmin(_nll(basis, len(Y))[cuts])])
     vectors = basis.vectors(d)
-    return d, vectors, float(leave_one_out_errors(vectors, Y)[-1])
+    return d, vectors, float(_leave_one_out(basis, vectors, Y)[-1])
+
+
+def _nll(basis: Eigenbasis, n: int) -> Array:
+    """For each number of components; without the constant, so that the mean of the labels does not matter."""
+    return two_component_nll(basis.coefficients, basis.tail, n if basis.means is None else n - 1)
+
+
+def _whole_nll(basis: Eigenbasis, n: int, d: int) -> float:
+    """At d components; the constant, if there is one, comes before them all."""
+    if basis.means is None:
+        return float(_nll(basis, n)[d])
+    return float(two_component_nll(np.vstack([np.sqrt(n) * basis.means, basis.coefficients]), basis.tail, n)[1 + d])
+
+
+def _leave_one_out(basis: Eigenbasis, vectors: Array, Y: Array) -> Array:
+    if basis.means is None:
+        return leave_one_out_errors(vectors, Y)
+    return leave_one_out_errors(np.column_stack([np.full(len(Y), len(Y) ** -0.5), vectors]), Y)[1:]
 
 
 def _analysis(
-    kernel: Kernel, basis: Eigenbasis, labels: Labels, vectors: Array, cv: float, support: Array, coef: Array
+    basis: Eigenbasis,
+    kernel: Kernel,
+    labels: Labels,
+    vectors: Array,
+    cv: float,
+    support: Array,
+    coef: Array,
+    mean_value: Array,
 ) -> Analysis:
     d = vectors.shape[1]
     projection = vectors @ basis.coefficients[:d]
+    intercept = np.zeros(projection.shape[1])
+    if basis.means is not None:
+        projection, intercept = projection + basis.means, basis.means - mean_value
     return Analysis(
         kernel, basis.values, basis.coefficients, basis.tail,
-        two_component_nll(basis.coefficients, basis.tail, len(labels)),
-        d, cv, projection, labels.error(projection), support, coef,
+        _nll(basis, len(labels)), _whole_nll(basis, len(labels), d), d, cv,
+        projection, labels.error(projection), support, coef, intercept, basis.means is not None,
     )  # fmt: skip

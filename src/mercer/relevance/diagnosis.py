@@ -135,8 +135,8 @@ def _doubts(found: Analysis, labels: Labels, X: Any, rank: int | None) -> list[s
         doubts.append(
             f"equal rows with different labels leave an error of at least {_percent(share)} to whatever kernel"
         )
-    if labels.classes is None and labels.y.mean() ** 2 > 10 * labels.y.var():
-        doubts.append("the mean of y is large against its spread and counts as signal: subtract it before the fit")
+    if labels.classes is None and not found.has_constant and labels.y.mean() ** 2 > 10 * labels.y.var():
+        doubts.append("the mean of y is large against its spread and counts as signal: set intercept=True")
     return doubts
 
 

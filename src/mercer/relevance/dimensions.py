@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
-from mercer.relevance.analysis import analyse, best_of, check_method, rank_for
+from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for
 from mercer.relevance.diagnosis import diagnose
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
@@ -40,6 +40,9 @@ class RelevantDimensions(BaseEstimator):
     rank : "auto", int or None
         The rank of incomplete Cholesky factors on which to work, or None for the whole spectrum. By default the whole
         spectrum up to 3000 rows, and then rank 1000.
+    intercept : bool
+        Whether constants are projected out of the kernel and the labels first: components are then those of the centred
+        kernel, and the mean of the labels does not matter. By default it is part of the signal, as in the paper.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class RelevantDimensions(BaseEstimator):
     projection_ : array of shape (n,) or (n, n_classes)
         Σ_{m<=d} u_m u_mᵀ y; for classes, of labels ±1.
     spectrum_ : array of shape (r,)
-        Eigenvalues of K above rounding, descending. K is not centred.
+        Eigenvalues of K above rounding, descending; K is centred only if there is an intercept.
     coefficients_ : array of shape (r,) or (r, n_classes)
         z_m.
     tail_energy_ : float or array of shape (n_classes,)
@@ -78,8 +81,7 @@ class RelevantDimensions(BaseEstimator):
     -----
     [Braun2008]_. More than two classes: one against the rest for each, with a common dimension, where the mean of their
     likelihoods (or errors) is best. Eigenvalues below 1e-13 of the largest are rounding noise, and so is the order of
-    eigenvalues that agree to that: the spectrum is never cut there. Labels enter as they are: a large mean counts as
-    signal, so subtract it.
+    eigenvalues that agree to that: the spectrum is never cut there.
 
     There are no sample weights: the estimate counts coefficients of equally noisy samples, and weights would make both
     the eigenvectors and the size of the noise depend on them in ways that the theory does not cover.
@@ -107,23 +109,27 @@ class RelevantDimensions(BaseEstimator):
         method: str = "two_component",
         task: str = "auto",
         rank: Any = "auto",
+        intercept: bool = False,
     ):
         self.kernel = kernel
         self.widths = widths
         self.method = method
         self.task = task
         self.rank = rank
+        self.intercept = intercept
 
     def fit(self, X: Any, y: Any) -> Self:
         """Estimate from rows X and labels y, which are numbers or classes."""
         owner = type(self).__name__
         check_method(owner, self.method)
+        check_intercept(owner, self.intercept)
         X = checked_rows(self, X, reset=True)
         labels = Labels.read(owner, y, self.task)
         check_consistent_length(X, labels.y)
         rank = rank_for(owner, self.rank, len(labels))
         kernels = family_of(owner, self.kernel, self.widths, X)
-        family = list(analyse(kernels, X, labels, method=self.method, rank=rank))
+        options: dict[str, Any] = {"method": self.method, "rank": rank, "constant": (self.intercept,)}
+        family = list(analyse(kernels, X, labels, **options))
         best = best_of(family, self.method)
         found = family[best]
         single = labels.columns.shape[1] == 1
@@ -147,7 +153,7 @@ class RelevantDimensions(BaseEstimator):
             "leave_one_out_error": [a.leave_one_out for a in family],
             "rank": [len(a.spectrum) for a in family],
         }
-        curve = learning_curve(found.kernel, X, labels, method=self.method, rank=rank)
+        curve = learning_curve(found.kernel, X, labels, **options)
         self.diagnosis_ = diagnose(best, family, labels, curve, X, rank=rank)
         if labels.classes is not None:
             self.classes_ = labels.classes

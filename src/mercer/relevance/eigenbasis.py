@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,41 +35,64 @@ class Eigenbasis:
         left out.
     rounding : float
         Differences of eigenvalues that are smaller mean nothing.
+    means : array of shape (n_targets,), optional
+        Means of the columns Y, if constant functions were projected out of K and Y first.
     """
 
     values: Array
     coefficients: Array
     tail: Array
     rounding: float
+    means: Array | None
     _small_vectors: Array
     _factor: Array | None = None
 
     @classmethod
-    def of_gram(cls, kernel: Kernel, K: Array, Y: Array) -> Eigenbasis:
-        """From the whole matrix, which is overwritten."""
+    def of_gram(cls, kernel: Kernel, K: Array, Y: Array, constant: Sequence[bool] = (False,)) -> list[Eigenbasis]:
+        """From the whole matrix, which is overwritten: with or without constants projected out, or both."""
         precision = float(np.finfo(K.dtype).eps)
         K = K.astype(np.float64, copy=False)
         L = _numerical_factor(K, precision)
         if L is not None:
-            return cls._of_factor(kernel, L, Y, precision)
-        values, vectors, rounding = _eigenpairs(kernel, K, len(Y), precision)
+            return [cls._of_factor(kernel, L, Y, precision, constant=c) for c in constant]
+        copies = [K.copy() for _ in constant[1:]]
+        return [
+            cls._of_matrix(kernel, k, Y, precision, constant=c) for k, c in zip([K, *copies], constant, strict=True)
+        ]
+
+    @classmethod
+    def _of_matrix(cls, kernel: Kernel, K: Array, Y: Array, precision: float, *, constant: bool) -> Eigenbasis:
+        means = None
+        of_mean = float(np.mean(K)) * len(K)
+        if constant:
+            K -= K.mean(axis=0)
+            K -= K.mean(axis=1)[:, None]
+            means = Y.mean(axis=0)
+            Y = Y - means
+        values, vectors, rounding = _eigenpairs(kernel, K, len(Y), precision, of_mean)
         z, r = vectors.T @ Y, int(np.count_nonzero(values > rounding))
-        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, vectors[:, :r])
+        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, means, vectors[:, :r])
 
     @classmethod
-    def of_low_rank(cls, low_rank: LowRank, Y: Array) -> Eigenbasis:
+    def of_low_rank(cls, low_rank: LowRank, Y: Array, *, constant: bool = False) -> Eigenbasis:
         """From a factor K ≈ L Lᵀ: what it leaves out counts as tail."""
-        return cls._of_factor(low_rank.kernel, low_rank.factor, Y, float(np.finfo(np.float64).eps))
+        precision = float(np.finfo(np.float64).eps)
+        return cls._of_factor(low_rank.kernel, low_rank.factor, Y, precision, constant=constant)
 
     @classmethod
-    def _of_factor(cls, kernel: Kernel, L: Array, Y: Array, precision: float) -> Eigenbasis:
+    def _of_factor(cls, kernel: Kernel, L: Array, Y: Array, precision: float, *, constant: bool) -> Eigenbasis:
         # LᵀL = V M Vᵀ has the eigenvalues of L Lᵀ, with the same absolute rounding, and u_m = L v_m / √μ_m: to
         # √(μ_1 / μ_m) times the precision, so to 1e-9 for the smallest that are kept.
-        values, V, rounding = _eigenpairs(kernel, L.T @ L, len(Y), precision)
+        means = None
+        of_mean = len(L) * float(np.sum(L.mean(axis=0) ** 2))
+        if constant:
+            means = Y.mean(axis=0)
+            L, Y = L - L.mean(axis=0), Y - means
+        values, V, rounding = _eigenpairs(kernel, L.T @ L, len(Y), precision, of_mean)
         r = int(np.count_nonzero(values > rounding))
         V = V[:, :r] / np.sqrt(values[:r])
         z = V.T @ (L.T @ Y)
-        return cls(values[:r], z, np.sum((Y - L @ (V @ z)) ** 2, axis=0), rounding, V, L)
+        return cls(values[:r], z, np.sum((Y - L @ (V @ z)) ** 2, axis=0), rounding, means, V, L)
 
     def vectors(self, d: int) -> Array:
         """Eigenvectors u_1, ..., u_d as columns."""
@@ -102,14 +126,19 @@ def _numerical_factor(K: Array, precision: float) -> Array | None:
     return L if missed <= n * floor else None
 
 
-def _eigenpairs(kernel: Kernel, matrix: Array, n: int, precision: float) -> tuple[Array, Array, float]:
-    """Eigenvalues, descending, eigenvectors, and the size of what is rounding for n rows; overwrites the matrix."""
+def _eigenpairs(kernel: Kernel, matrix: Array, n: int, precision: float, of_mean: float) -> tuple[Array, Array, float]:
+    """Eigenvalues, descending, eigenvectors, and the size of what is rounding for n rows; overwrites the matrix.
+
+    `of_mean` is the square of the mean feature times n, which is at most the largest eigenvalue of the matrix before it
+    was centred: what rounding is, does not become less when the mean is subtracted.
+    """
     # Transposed, it is laid out as LAPACK wants it: the vectors then take its place.
     values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
-    if values[-1] < -np.sqrt(precision) * abs(values[0]) or values[0] <= 0:
+    largest = max(float(values[0]), of_mean)
+    if values[-1] < -np.sqrt(precision) * largest or largest <= 0:
         raise ValueError(
             f"{kernel!r} must be positive definite on X to have relevant dimensions, got eigenvalues from "
             f"{values[-1]:.1e} to {values[0]:.1e}; mend the matrix or choose another kernel."
         )
-    return values, vectors, max(_FLOOR, n * precision) * float(values[0])
+    return values, vectors, max(_FLOOR, n * precision) * largest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +69,18 @@ class LearningCurve:
 
 
 def learning_curve(
-    kernel: Kernel, X: Any, labels: Labels, *, method: str = "two_component", rank: int | None = None
+    kernel: Kernel,
+    X: Any,
+    labels: Labels,
+    *,
+    method: str = "two_component",
+    rank: int | None = None,
+    constant: Sequence[bool] = (False,),
 ) -> LearningCurve | None:
     """The learning curve of one kernel, its dimension estimated anew in every fit; None for fewer than 40 rows.
 
-    Subsamples are drawn with a fixed seed; they cost about as much as three fits to all rows.
+    The options are those of `analyse`. Subsamples are drawn with a fixed seed; they cost about as much as three fits to
+    all rows.
     """
     n = len(labels)
     if n < _FEWEST_ROWS:
@@ -87,7 +95,7 @@ def learning_curve(
         for i, size in enumerate(sizes):
             train = order[:size]
             rows = take_rows(X, train, kernel)
-            (found,) = analyse([kernel], rows, labels.take(train), method=method, rank=rank)
+            (found,) = analyse([kernel], rows, labels.take(train), method=method, rank=rank, constant=constant)
             support_rows = take_rows(rows, found.support, kernel)
             G = found.predict(take_rows(X, test, kernel, train), support_rows)
             # Between its rows an unregularized fit may go anywhere, and one such place would be the whole error.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer.relevance.analysis import analyse, best_of, check_method, rank_for, take_rows
+from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for, take_rows
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
 
@@ -28,21 +28,25 @@ class _KernelPC(BaseEstimator):
         widths: Any = "auto",
         method: str = "two_component",
         rank: Any = "auto",
+        intercept: Any = "auto",
     ):
         self.kernel = kernel
         self.n_components = n_components
         self.widths = widths
         self.method = method
         self.rank = rank
+        self.intercept = intercept
 
     def _fit(self, X: Any, labels: Labels) -> None:
         owner = type(self).__name__
         check_method(owner, self.method)
         check_consistent_length(X, labels.y)
         dimension = self._given_dimension(len(labels))
+        constant = (False, True) if self._intercept_is_open() else (self.intercept,)
         rank = rank_for(owner, self.rank, len(labels))
         kernels = family_of(owner, self.kernel, self.widths, X)
-        family = list(analyse(kernels, X, labels, method=self.method, rank=rank, dimension=dimension))
+        options: dict[str, Any] = {"method": self.method, "rank": rank, "dimension": dimension, "constant": constant}
+        family = list(analyse(kernels, X, labels, **options))
         self._found = found = family[best_of(family, self.method)]
         single = labels.columns.shape[1] == 1
         self.kernel_ = found.kernel
@@ -51,6 +55,13 @@ class _KernelPC(BaseEstimator):
         self.support_ = found.support
         self.support_vectors_ = take_rows(X, found.support, found.kernel)
         self.dual_coef_ = found.coef[:, 0] if single else found.coef
+        self.intercept_ = float(found.intercept[0]) if single else found.intercept
+
+    def _intercept_is_open(self) -> bool:
+        if isinstance(self.intercept, str) and self.intercept == "auto":
+            return True
+        check_intercept(type(self).__name__, self.intercept, "True, False or 'auto'")
+        return False
 
     def _given_dimension(self, n: int) -> int | None:
         d = self.n_components
@@ -84,6 +95,10 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
         rounding.
     widths, method, rank
         As in `RelevantDimensions`.
+    intercept : {"auto", True, False}
+        Whether there is an unpenalised constant besides the components, which are then those of the centred kernel. By
+        default what has the higher likelihood (or the lesser leave-one-out error): a function that is the same wherever
+        there is no data needs a constant, or else many components.
 
     Attributes
     ----------
@@ -93,13 +108,13 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
         The kernel, or the best of the family.
     noise_level_ : float
         Error of the fit on the training labels, relative to that of their mean.
-    dual_coef_, support_, support_vectors_
-        The function Σ_i dual_coef_i k(x_i, .): over all rows, or over the landmarks of a low-rank factor.
+    dual_coef_, intercept_, support_, support_vectors_
+        The function Σ_i dual_coef_i k(x_i, .) + intercept: over all rows, or over the landmarks of a low-rank factor.
 
     Notes
     -----
-    [Braun2008]_, lemma 1 (whose coefficients lack a factor 1/n). There is no intercept: K is not centred, and a large
-    mean of y is better subtracted. No regularization but the choice of d; rounding enters with the factor μ_1 / μ_d.
+    [Braun2008]_, lemma 1 (whose coefficients lack a factor 1/n, and which has no intercept). No regularization but the
+    choice of d; rounding enters with the factor μ_1 / μ_d.
 
     Examples
     --------
@@ -128,14 +143,14 @@ class KernelPCClassifier(ClassifierMixin, _KernelPC):
 
     Parameters
     ----------
-    kernel, n_components, widths, method, rank
+    kernel, n_components, widths, method, rank, intercept
         As in `KernelPCRegressor`.
 
     Attributes
     ----------
     classes_ : array
         The labels.
-    n_components_, kernel_, noise_level_, dual_coef_, support_, support_vectors_
+    n_components_, kernel_, noise_level_, dual_coef_, intercept_, support_, support_vectors_
         As in `KernelPCRegressor`; the noise level is the share of training labels that the fit contradicts.
 
     Examples
