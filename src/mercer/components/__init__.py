@@ -1,7 +1,6 @@
 """Kernel components: principal components and sparse features in feature space, and the way back."""
 
 from mercer.components.dimension import elbow
-from mercer.components.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 from mercer.components.feature_analysis import KernelFeatureAnalysis
 from mercer.components.kernel_pca import KernelPCA
 from mercer.components.preimages import RidgePreimages, distance_preimages, fixed_point_preimages
@@ -9,10 +8,6 @@ from mercer.components.preimages import RidgePreimages, distance_preimages, fixe
 __all__ = [
     "KernelPCA",
     "KernelFeatureAnalysis",
-    "Eigenpairs",
-    "dense_eigenpairs",
-    "lanczos_eigenpairs",
-    "sample_columns",
     "elbow",
     "RidgePreimages",
     "distance_preimages",

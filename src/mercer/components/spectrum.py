@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mercer.components.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 from mercer.components.removal import RemovedFunctions
 from mercer.kernels.gram import Gram, nystroem
+from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 
 Array = NDArray[Any]
 

@@ -1,6 +1,7 @@
-"""Solvers: algorithms over arrays for kernel programs, each with what it requires."""
+"""Solvers: algorithms over arrays, for kernel programs, each with what it requires, and for eigenpairs."""
 
 from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
@@ -19,6 +20,10 @@ __all__ = [
     "ConjugateGradients",
     "SMO",
     "WorkingSet",
+    "Eigenpairs",
+    "dense_eigenpairs",
+    "lanczos_eigenpairs",
+    "sample_columns",
     "SOLVERS",
     "SolverName",
     "choose_solver",

@@ -84,7 +84,7 @@ def dense_eigenpairs(A: Array, k: int | None = None, *, definite: bool = False) 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.components import dense_eigenpairs
+    >>> from mercer.solvers import dense_eigenpairs
     >>> dense_eigenpairs(np.diag([1.0, -3.0, 2.0]), k=2).values
     array([-3.,  2.])
     """
@@ -135,7 +135,7 @@ def lanczos_eigenpairs(
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.components import lanczos_eigenpairs
+    >>> from mercer.solvers import lanczos_eigenpairs
     >>> A = np.diag(1.0 / np.arange(1, 101))
     >>> start = np.random.default_rng(0).normal(size=(100, 10))
     >>> np.allclose(lanczos_eigenpairs(lambda V: A @ V, start, k=3).values, [1, 1 / 2, 1 / 3])
@@ -247,7 +247,7 @@ def sample_columns(columns: Array, b: int) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.components import sample_columns
+    >>> from mercer.solvers import sample_columns
     >>> np.abs(sample_columns(np.array([[2.0, 2.0], [0.0, 0.1]]), 1)).round(2)
     array([[1.  ],
            [0.03]])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from mercer.components import dense_eigenpairs, elbow, lanczos_eigenpairs, sample_columns
+from mercer.solvers import dense_eigenpairs, lanczos_eigenpairs, sample_columns
 
 rng = np.random.default_rng(0)
 
@@ -66,9 +66,3 @@ def test_dense_pairs_of_clusters_are_complete(definite):
     pairs = dense_eigenpairs(A, 2, definite=definite)
     np.testing.assert_allclose(pairs.values, [1.0, 1.0])
     assert np.all(pairs.vectors.max(axis=0) >= -pairs.vectors.min(axis=0) * (1 - 1e-6))
-
-
-def test_elbow():
-    assert elbow([5.0]) == 1
-    assert elbow([5.0, 1.0]) == 2
-    assert elbow(np.r_[10, 9.5, 9, 8.8, 1.0 / np.arange(1, 40)]) == 4
