@@ -7,7 +7,8 @@ from sklearn.datasets import load_iris
 
 from mercer import RelevantDimensions
 from mercer.datasets import make_sinc
-from mercer.kernels import L1, Gaussian, Precomputed, ThinPlate, WeightedDegree
+from mercer.kernels import L1, FromFunction, Gaussian, Linear, Precomputed, ThinPlate, WeightedDegree
+from mercer.kernels.gram import Gram
 
 X, y = make_sinc(100, noise=0.3, random_state=0)
 
@@ -200,3 +201,68 @@ def test_dimension_does_not_depend_on_rounding():
         assert model.spectrum_[model.dimension_ - 1] > 1e-13 * model.spectrum_[0]
         found.add(model.dimension_)
     assert len(found) == 1
+
+
+def test_ctrl_c_is_not_taken_for_a_small_rank(monkeypatch):
+    block, calls = Gram.block, []
+
+    def interrupted(self, *arguments):
+        calls.append(self)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return block(self, *arguments)
+
+    monkeypatch.setattr(Gram, "block", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        RelevantDimensions(Gaussian(0.2), rank=100).fit(X, y)
+
+
+def test_a_matrix_in_single_precision_on_a_factor():
+    """Its rounding is not taken for components."""
+    K = Gaussian(2.0)(X)
+    whole, factor = (RelevantDimensions(Precomputed(), rank=r).fit(K.astype(np.float32), y) for r in (None, 60))
+    assert factor.dimension_ == whole.dimension_
+    assert len(factor.spectrum_) < 40
+
+
+def test_a_kernel_that_is_zero():
+    for rank in (None, 10):
+        with pytest.raises(ValueError, match=r"Linear.* must be positive definite on X to have relevant dimensions"):
+            RelevantDimensions(Linear(), rank=rank).fit(np.zeros((60, 1)), y[:60])
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_labels_whose_squares_are_no_numbers(scale):
+    with pytest.raises(ValueError, match="y of RelevantDimensions must be of a size between 1e-140 and 1e"):
+        RelevantDimensions().fit(X, scale * y)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_labels_of_another_unit(scale):
+    one, other = (RelevantDimensions(Gaussian(1.0)).fit(X, s * y) for s in (1.0, scale))
+    assert (one.dimension_, one.noise_level_) == (other.dimension_, pytest.approx(other.noise_level_))
+
+
+def test_a_second_fit_forgets_the_classes_of_the_first():
+    model = RelevantDimensions(Gaussian(1.0)).fit(X, y > 0)
+    assert model.classes_.tolist() == [False, True]
+    assert not hasattr(model.fit(X, y), "classes_")
+
+
+def test_objects_of_unequal_length():
+    words = [[1.0] * (1 + i % 3) for i in range(60)]
+    kernel = FromFunction(lambda a, b: float(np.exp(-((len(a) - len(b)) ** 2))))
+    model = RelevantDimensions(kernel).fit(words, [len(word) + 0.0 for word in words])
+    assert model.noise_level_ < 1e-6
+
+
+def test_held_out_labels_that_are_all_the_same():
+    rare = np.zeros(60)
+    rare[[7, 31]] = 1.0
+    curve = RelevantDimensions(Gaussian(1.0), task="regression").fit(X[:60], rare).diagnosis_.learning_curve
+    assert np.isfinite(curve.errors).all()
+
+
+def test_progress_bar(capsys):
+    RelevantDimensions([Gaussian(1.0), Gaussian(2.0)], verbose=True).fit(X, y)
+    assert "2/2" in capsys.readouterr().err

@@ -64,4 +64,4 @@ def test_single_precision_leaves_fewer_components():
 )
 def test_indefinite_matrices_are_refused(K):
     with pytest.raises(ValueError, match=r"Precomputed\(\) must be positive definite on X to have relevant dimensions"):
-        Eigenbasis.of_gram(Precomputed(), K, np.ones((len(K), 1)))
+        list(Eigenbasis.of_gram(Precomputed(), K, np.ones((len(K), 1))))

@@ -125,3 +125,39 @@ def test_bad_number_of_components(n_components):
         ValueError, match="n_components of KernelPCRegressor must be 'auto' or a whole number from 1 to 119"
     ):
         KernelPCRegressor(n_components=n_components).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 10}, {"intercept": True}, {"intercept": False}], ids=str)
+def test_a_kernel_to_which_all_rows_look_alike(options):
+    with pytest.warns(UserWarning, match="has learned nothing: to Gaussian.* all rows look alike; narrow it"):
+        model = KernelPCRegressor(Gaussian(1e9), **options).fit(X, y)
+    assert np.ptp(model.predict(X)) < 1e-6
+    # As one of a family it does no harm.
+    assert KernelPCRegressor([Gaussian(1e9), Gaussian(1.0)], **options).fit(X, y).kernel_.width == 1.0
+
+
+def test_a_kernel_to_which_all_rows_look_different():
+    with pytest.warns(
+        UserWarning, match="has learned nothing: to Gaussian.* all rows look equally different; widen it"
+    ):
+        KernelPCClassifier(Gaussian(1e-7)).fit(X, y > 0)
+
+
+@pytest.mark.parametrize("n", [4, 60])
+def test_as_many_components_as_are_allowed(n):
+    rows, target = X[:n], y[:n]
+    model = KernelPCRegressor(Gaussian(0.05), n_components=n - 1, intercept=False).fit(rows, target)
+    assert model.n_components_ == n - 1
+    centred = KernelPCRegressor(Gaussian(0.05), n_components=n - 1, intercept=True).fit(rows, target)
+    assert centred.n_components_ == n - 2
+    assert KernelPCRegressor(Gaussian(0.05), n_components=n - 1).fit(rows, target).n_components_ >= n - 2
+
+
+def test_progress_bar(capsys):
+    KernelPCRegressor([Gaussian(1.0), Gaussian(2.0)], verbose=True).fit(X, y)
+    assert "4/4" in capsys.readouterr().err
+
+
+def test_names_of_two_kinds():
+    with pytest.raises(ValueError, match="y of KernelPCClassifier must be names of one kind.*turn them all into text"):
+        KernelPCClassifier().fit(X[:60], np.array(["a", 1] * 30, dtype=object))

@@ -11,6 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.checks import KernelReport, check_kernel
 from mercer.kernels.columnwise import ColumnProduct
 from mercer.kernels.conditional import Multiquadric, ThinPlate
+from mercer.kernels.distinct import distinct_rows
 from mercer.kernels.dot_product import Linear, Polynomial, PowerSeries
 from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.periodic import Dirichlet, PeriodicGaussian, Periodized
@@ -28,5 +29,5 @@ __all__ = [
     "Multiquadric", "ThinPlate",
     "L1", "WeightedDegree", "FromFunction", "Precomputed",
     "Sum", "Product", "Scaled", "Power", "OnColumns",
-    "check_kernel", "KernelReport", "median_distance", "widths_for", "gram",
+    "check_kernel", "KernelReport", "median_distance", "widths_for", "distinct_rows", "gram",
 ]  # fmt: skip

@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
 from mercer.losses import Loss
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
-from mercer.machines.samples import checked_weights, distinct_rows
+from mercer.machines.samples import checked_weights
 from mercer.problems import KernelProgram
 from mercer.regularizers import Penalty, as_regularizer
 from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver

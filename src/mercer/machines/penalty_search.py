@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, distinct_rows
 from mercer.kernels.gram import Gram
 from mercer.losses import Squared
-from mercer.machines.samples import distinct_rows, rows_in_use
+from mercer.machines.samples import rows_in_use
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
 from mercer.solvers import ConjugateGradients, SolverResult

@@ -67,7 +67,7 @@ class CoefficientDisplay:
         """
         require(cls.__name__, estimator, ["coefficients_", "dimension_"], "fit a RelevantDimensions first")
         z = np.reshape(estimator.coefficients_, (len(estimator.coefficients_), -1))
-        d, n = estimator.dimension_, len(estimator.denoised_)
+        d, n = estimator.dimension_, len(estimator.denoised_) - bool(estimator.intercept)
         energy = np.mean(np.sum(z[d:] ** 2, axis=0) + estimator.tail_energy_)
         display = cls(sizes=np.sqrt(np.mean(z**2, axis=1)), dimension=d, noise=float(np.sqrt(energy / (n - d))))
         return display.plot(ax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from mercer.plots.grids import Array, require
+from mercer.plots.grids import Array, class_numbers, require
 from mercer.plots.style import COLORS, INK, POINTS, color, legend_above_data, new_or_given
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class DenoisedDisplay:
         check_consistent_length(observed, projection)
         if not hasattr(estimator, "classes_"):
             return cls(observed=observed, denoised=projection).plot(ax)
-        codes = np.searchsorted(estimator.classes_, observed)
+        codes = class_numbers(cls.__name__, estimator, observed)
         if projection.ndim == 1:
             support = np.where(codes == 1, projection, -projection)
         else:

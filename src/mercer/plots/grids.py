@@ -93,8 +93,11 @@ def support_of(estimator: Any, X: Array, *, sparse: bool) -> Array | None:
 
 def codes_of(owner: str, estimator: Any, y: Array) -> Array | None:
     """The class number of each target of a classifier; None for regression."""
-    if not is_classifier(estimator):
-        return None
+    return class_numbers(owner, estimator, y) if is_classifier(estimator) else None
+
+
+def class_numbers(owner: str, estimator: Any, y: Array) -> Array:
+    """The class number of each target."""
     numbers = {label: code for code, label in enumerate(estimator.classes_.tolist())}
     unknown = sorted({str(label) for label in y.tolist() if label not in numbers})
     if unknown:

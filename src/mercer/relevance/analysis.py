@@ -72,7 +72,13 @@ class Analysis:
     def is_flat(self) -> bool:
         """Whether the eigenvalues hardly differ: all rows look equally different."""
         n, r = len(self.projection), len(self.spectrum)
-        return not self.dimension or (r == n and bool(self.spectrum[n // 2] > 0.9 * self.spectrum[0]))
+        whole = r >= n - self.has_constant
+        return not self.dimension or (whole and bool(self.spectrum[n // 2] > 0.9 * self.spectrum[0]))
+
+    @property
+    def is_rank_one(self) -> bool:
+        """Whether the kernel knows constants only: all rows look alike."""
+        return len(self.spectrum) + self.has_constant <= 1
 
     def predict(self, X: Any, support_rows: Any) -> Array:
         """Values of the function at new rows, one column for each target."""
@@ -98,7 +104,7 @@ def analyse(
     Y = labels.columns
     if rank is None:
         for kernel, K in zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True):
-            means = K.mean(axis=0)
+            means = K.mean(axis=0) if any(constant) else np.zeros(len(K))
             for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
                 d, vectors, cv = _cut(basis, Y, method, dimension)
                 coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
@@ -106,6 +112,8 @@ def analyse(
         return
     for kernel in kernels:
         low_rank = incomplete_cholesky(kernel, X, rank=rank, tol=1e-13)
+        if low_rank.interrupted:
+            raise KeyboardInterrupt
         for has_constant in constant:
             basis = Eigenbasis.of_low_rank(low_rank, Y, constant=has_constant)
             d, vectors, cv = _cut(basis, Y, method, dimension)
@@ -159,7 +167,7 @@ def _cut(basis: Eigenbasis, Y: Array, method: str, dimension: int | None) -> tup
     """The dimension, its eigenvectors, and the leave-one-out error there."""
     cuts = basis.cuts(len(Y))
     if dimension is not None:
-        d = min(dimension, len(basis.values))
+        d = min(dimension, len(basis.values), len(Y) - (1 if basis.means is None else 2))
     elif not cuts.size:
         d = 0
     elif method == "leave_one_out":

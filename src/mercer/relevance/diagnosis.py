@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from mercer.kernels import distinct_rows
 from mercer.relevance.analysis import Analysis
 from mercer.relevance.labels import Labels
 from mercer.relevance.learning_curve import LearningCurve
@@ -38,8 +39,8 @@ _VERDICTS = {
     ),
 }
 _NOTHING = "nothing found: this kernel sees no more in the labels than chance; try other features or another kernel"
-_FLAT = "no verdict: to this kernel all rows look equally different; widen it or scale the columns"
-_RANK_ONE = "no verdict: to this kernel all rows look alike; narrow it or scale the columns"
+DIFFERENT = "all rows look equally different; widen it or scale the columns"
+ALIKE = "all rows look alike; narrow it or scale the columns"
 # Whether each verdict says that more data help; None if it says nothing of it.
 _PROMISES = {("low", "low"): False, ("low", "high"): False, ("high", "low"): True, ("high", "high"): None}
 
@@ -100,10 +101,10 @@ def _field(found: Analysis, labels: Labels) -> tuple[str, str]:
 
 
 def _degenerate(found: Analysis, labels: Labels) -> str | None:
+    if found.is_rank_one:
+        return f"no verdict: to this kernel {ALIKE}"
     if found.is_flat:
-        return _FLAT
-    if len(found.spectrum) == 1:
-        return _RANK_ONE
+        return f"no verdict: to this kernel {DIFFERENT}"
     ratio = len(labels) * (found.nll[0] - found.nll[found.dimension])
     if ratio < _CHANCE or found.noise_level > _NOTHING_LEARNED * labels.guess_error:
         return _NOTHING
@@ -142,10 +143,7 @@ def _doubts(found: Analysis, labels: Labels, X: Any, rank: int | None) -> list[s
 
 def _contradictions(X: Any, labels: Labels) -> float:
     """The error that no function of the rows can avoid, since equal rows have different labels."""
-    rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    if rows.dtype.kind not in "fiuSU":
-        return 0.0
-    group = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    group = distinct_rows(X)[1]
     if group.max() + 1 == len(group):
         return 0.0
     size = np.bincount(group)
@@ -180,7 +178,7 @@ def _over_kernels(best: int, family: list[Analysis], labels: Labels) -> str | No
 def _is_ordered(family: list[Analysis]) -> bool:
     """Whether the kernels are listed from narrow to wide."""
     widths = [getattr(a.kernel, "width", None) for a in family]
-    if not all(isinstance(width, float) for width in widths):
+    if not all(isinstance(width, Real) for width in widths):
         return False
     return bool(np.all(np.diff(np.array(widths, dtype=np.float64)) > 0))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
+from tqdm import tqdm
 
 from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for
 from mercer.relevance.diagnosis import diagnose
@@ -43,6 +44,8 @@ class RelevantDimensions(BaseEstimator):
     intercept : bool
         Whether constants are projected out of the kernel and the labels first: components are then those of the centred
         kernel, and the mean of the labels does not matter. By default it is part of the signal, as in the paper.
+    verbose : bool
+        Whether to show a progress bar over the kernels.
 
     Attributes
     ----------
@@ -55,17 +58,18 @@ class RelevantDimensions(BaseEstimator):
         mean.
     log_likelihood_ : float
         Minus the negative log-likelihood -(d/n) log s1 - ((n-d)/n) log s2 of the two-component model at d =
-        `dimension_`.
+        `dimension_`; with an intercept n is the number of samples less one.
     denoised_ : array of shape (n,)
         Labels without their noise: the projection of y, or the classes that it says.
     projection_ : array of shape (n,) or (n, n_classes)
-        Σ_{m<=d} u_m u_mᵀ y; for classes, of labels ±1.
+        Σ_{m<=d} u_m u_mᵀ y, plus the mean if there is an intercept; for classes, of labels ±1.
     spectrum_ : array of shape (r,)
         Eigenvalues of K above rounding, descending; K is centred only if there is an intercept.
     coefficients_ : array of shape (r,) or (r, n_classes)
         z_m.
     tail_energy_ : float or array of shape (n_classes,)
-        ||y||² - ||z||²: what lies outside of these r components and counts as noise.
+        ||y||² - ||z||²: what lies outside of these r components and counts as noise; of y minus its mean if there is an
+        intercept.
     table_ : dict of lists
         For each kernel of the family: "kernel", "width" (NaN where it has none), "dimension", "noise_level",
         "log_likelihood", "leave_one_out_error", "rank"; `pandas.DataFrame(table_)` shows it.
@@ -110,6 +114,7 @@ class RelevantDimensions(BaseEstimator):
         task: str = "auto",
         rank: Any = "auto",
         intercept: bool = False,
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.widths = widths
@@ -117,6 +122,7 @@ class RelevantDimensions(BaseEstimator):
         self.task = task
         self.rank = rank
         self.intercept = intercept
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> Self:
         """Estimate from rows X and labels y, which are numbers or classes."""
@@ -129,7 +135,7 @@ class RelevantDimensions(BaseEstimator):
         rank = rank_for(owner, self.rank, len(labels))
         kernels = family_of(owner, self.kernel, self.widths, X)
         options: dict[str, Any] = {"method": self.method, "rank": rank, "constant": (self.intercept,)}
-        family = list(analyse(kernels, X, labels, **options))
+        family = list(tqdm(analyse(kernels, X, labels, **options), owner, len(kernels), disable=not self.verbose))
         best = best_of(family, self.method)
         found = family[best]
         single = labels.columns.shape[1] == 1
@@ -155,6 +161,7 @@ class RelevantDimensions(BaseEstimator):
         }
         curve = learning_curve(found.kernel, X, labels, **options)
         self.diagnosis_ = diagnose(best, family, labels, curve, X, rank=rank)
+        self.__dict__.pop("classes_", None)  # of an earlier fit
         if labels.classes is not None:
             self.classes_ = labels.classes
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,17 +48,17 @@ class Eigenbasis:
     _factor: Array | None = None
 
     @classmethod
-    def of_gram(cls, kernel: Kernel, K: Array, Y: Array, constant: Sequence[bool] = (False,)) -> list[Eigenbasis]:
+    def of_gram(cls, kernel: Kernel, K: Array, Y: Array, constant: Sequence[bool] = (False,)) -> Iterator[Eigenbasis]:
         """From the whole matrix, which is overwritten: with or without constants projected out, or both."""
         precision = float(np.finfo(K.dtype).eps)
         K = K.astype(np.float64, copy=False)
         L = _numerical_factor(K, precision)
-        if L is not None:
-            return [cls._of_factor(kernel, L, Y, precision, constant=c) for c in constant]
-        copies = [K.copy() for _ in constant[1:]]
-        return [
-            cls._of_matrix(kernel, k, Y, precision, constant=c) for k, c in zip([K, *copies], constant, strict=True)
-        ]
+        for i, has_constant in enumerate(constant, start=1):
+            if L is None:
+                matrix = K if i == len(constant) else K.copy()
+                yield cls._of_matrix(kernel, matrix, Y, precision, constant=has_constant)
+            else:
+                yield cls._of_factor(kernel, L, Y, precision, constant=has_constant)
 
     @classmethod
     def _of_matrix(cls, kernel: Kernel, K: Array, Y: Array, precision: float, *, constant: bool) -> Eigenbasis:
@@ -76,8 +76,9 @@ class Eigenbasis:
     @classmethod
     def of_low_rank(cls, low_rank: LowRank, Y: Array, *, constant: bool = False) -> Eigenbasis:
         """From a factor K ≈ L Lᵀ: what it leaves out counts as tail."""
-        precision = float(np.finfo(np.float64).eps)
-        return cls._of_factor(low_rank.kernel, low_rank.factor, Y, precision, constant=constant)
+        if not low_rank.rank:
+            raise _not_positive(low_rank.kernel, 0.0, 0.0)
+        return cls._of_factor(low_rank.kernel, low_rank.factor, Y, low_rank.precision, constant=constant)
 
     @classmethod
     def _of_factor(cls, kernel: Kernel, L: Array, Y: Array, precision: float, *, constant: bool) -> Eigenbasis:
@@ -137,8 +138,12 @@ def _eigenpairs(kernel: Kernel, matrix: Array, n: int, precision: float, of_mean
     values, vectors = values[::-1], vectors[:, ::-1]
     largest = max(float(values[0]), of_mean)
     if values[-1] < -np.sqrt(precision) * largest or largest <= 0:
-        raise ValueError(
-            f"{kernel!r} must be positive definite on X to have relevant dimensions, got eigenvalues from "
-            f"{values[-1]:.1e} to {values[0]:.1e}; mend the matrix or choose another kernel."
-        )
+        raise _not_positive(kernel, float(values[-1]), float(values[0]))
     return values, vectors, max(_FLOOR, n * precision) * largest
+
+
+def _not_positive(kernel: Kernel, smallest: float, largest: float) -> ValueError:
+    return ValueError(
+        f"{kernel!r} must be positive definite on X to have relevant dimensions, got eigenvalues from {smallest:.1e} "
+        f"to {largest:.1e}; mend the matrix or choose another kernel."
+    )

@@ -42,7 +42,7 @@ def two_component_nll(coefficients: ArrayLike, tail: ArrayLike = 0.0, n: int | N
     np.int64(2)
     """
     z = np.asarray(coefficients, dtype=np.float64)
-    z2 = np.reshape(z, (len(z), -1)) ** 2
+    z2 = (z[:, None] if z.ndim == 1 else z) ** 2
     n = len(z2) if n is None else n
     rest = np.broadcast_to(np.asarray(tail, dtype=np.float64), z2.shape[1:])
     # From the end: a difference of sums would drown a small tail in the rounding of the large coefficients.

@@ -16,6 +16,8 @@ Array = NDArray[Any]
 TASKS = ("auto", "regression", "classification")
 # Whole numbers with more distinct values than this are taken for measurements, not for the names of classes.
 _MOST_CLASSES = 20
+# Beyond these the squares of numbers are no numbers any more.
+_SMALLEST, _LARGEST = 1e-140, 1e140
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,14 @@ class Labels:
         What is projected: y, or ±1.
     classes : array, optional
         The names of the classes.
+    variance : float
+        Of numbers: the unit of their errors, which parts of the labels share.
     """
 
     y: Array
     columns: Array
     classes: Array | None = None
+    variance: float = 1.0
 
     @classmethod
     def numbers(cls, owner: str, y: Any) -> Labels:
@@ -45,15 +50,17 @@ class Labels:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if np.ptp(y) <= 1e-14 * np.abs(y).max():
             raise _complain(owner, "not constant", y, "there is nothing to learn from equal labels")
-        return cls(y, y[:, None])
+        if not _SMALLEST < np.ptp(y) <= 2 * np.abs(y).max() < _LARGEST:
+            raise _complain(owner, f"of a size between {_SMALLEST} and {_LARGEST}", y, "choose another unit")
+        return cls(y, y[:, None], variance=float(np.var(y)))
 
     @classmethod
     def names(cls, owner: str, y: Any) -> Labels:
         """Labels of a classification problem."""
         y = column_or_1d(_given(y), warn=True)
         assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
         try:
+            check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
         except TypeError:
             raise _complain(owner, "names of one kind", y, "turn them all into text, or all into numbers") from None
@@ -79,7 +86,7 @@ class Labels:
 
     def take(self, rows: Array) -> Labels:
         """The labels of some rows."""
-        return Labels(self.y[rows], self.columns[rows], self.classes)
+        return Labels(self.y[rows], self.columns[rows], self.classes, self.variance)
 
     def decided(self, G: Array) -> Array:
         """What estimates G of the columns say: numbers, or the number of a class."""
@@ -91,7 +98,7 @@ class Labels:
         """Share of wrong classes, or squared error over that of the best constant."""
         if self.classes is not None:
             return float(np.mean(self.decided(G) != self.y))
-        return float(np.sum((self.y - G[:, 0]) ** 2) / np.sum((self.y - self.y.mean()) ** 2))
+        return float(np.mean((self.y - G[:, 0]) ** 2) / self.variance)
 
     @property
     def guess_error(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from tqdm import tqdm
 
 from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for, take_rows
+from mercer.relevance.diagnosis import ALIKE, DIFFERENT
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
 
@@ -29,6 +32,7 @@ class _KernelPC(BaseEstimator):
         method: str = "two_component",
         rank: Any = "auto",
         intercept: Any = "auto",
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.n_components = n_components
@@ -36,6 +40,7 @@ class _KernelPC(BaseEstimator):
         self.method = method
         self.rank = rank
         self.intercept = intercept
+        self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels) -> None:
         owner = type(self).__name__
@@ -46,8 +51,12 @@ class _KernelPC(BaseEstimator):
         rank = rank_for(owner, self.rank, len(labels))
         kernels = family_of(owner, self.kernel, self.widths, X)
         options: dict[str, Any] = {"method": self.method, "rank": rank, "dimension": dimension, "constant": constant}
-        family = list(analyse(kernels, X, labels, **options))
+        n_analyses = len(kernels) * len(constant)
+        family = list(tqdm(analyse(kernels, X, labels, **options), owner, n_analyses, disable=not self.verbose))
         self._found = found = family[best_of(family, self.method)]
+        if found.is_rank_one or found.is_flat:
+            reason = ALIKE if found.is_rank_one else DIFFERENT
+            warnings.warn(f"{owner} has learned nothing: to {found.kernel!r} {reason}.", UserWarning, stacklevel=3)
         single = labels.columns.shape[1] == 1
         self.kernel_ = found.kernel
         self.n_components_ = found.dimension
@@ -99,6 +108,8 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
         Whether there is an unpenalised constant besides the components, which are then those of the centred kernel. By
         default what has the higher likelihood (or the lesser leave-one-out error): a function that is the same wherever
         there is no data needs a constant, or else many components.
+    verbose : bool
+        Whether to show a progress bar over the kernels.
 
     Attributes
     ----------
@@ -143,7 +154,7 @@ class KernelPCClassifier(ClassifierMixin, _KernelPC):
 
     Parameters
     ----------
-    kernel, n_components, widths, method, rank, intercept
+    kernel, n_components, widths, method, rank, intercept, verbose
         As in `KernelPCRegressor`.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -37,6 +37,10 @@ class LowRank:
         Trace of K - L Lᵀ, which bounds every eigenvalue and every entry of the error.
     kernel, landmark_rows, whitening
         What `features` needs.
+    precision : float
+        Relative rounding of the entries of K.
+    interrupted : bool
+        Whether Ctrl-C ended it early.
     """
 
     factor: Array
@@ -46,6 +50,8 @@ class LowRank:
     kernel: Kernel
     landmark_rows: Any
     whitening: Array
+    precision: float = float(np.finfo(np.float64).eps)
+    interrupted: bool = False
 
     @property
     def rank(self) -> int:
@@ -146,7 +152,9 @@ def incomplete_cholesky(
     remainder = diagonal.copy()
     pivots: list[int] = []
     # Below this a remaining diagonal entry is rounding noise, and so would be its column.
-    floor = n * float(np.finfo(gram.dtype).eps) * largest
+    precision = float(np.finfo(gram.dtype).eps)
+    floor = n * precision * largest
+    interrupted = False
     progress = tqdm(total=limit, desc="Incomplete Cholesky", disable=not verbose)
     try:
         while len(pivots) < limit and remainder.sum() > tol * trace:
@@ -169,12 +177,14 @@ def incomplete_cholesky(
     except KeyboardInterrupt:
         if not pivots:
             raise
+        interrupted = True
     finally:
         progress.close()
     rows, chosen = columns.filled[: len(pivots)], np.array(pivots, dtype=np.intp)
     corner = rows[:, chosen].T  # lower triangular, in the order of the pivots
     whitening = solve_triangular(corner, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
-    return _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
+    found = _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
+    return replace(found, precision=precision, interrupted=interrupted)
 
 
 class GrowingRows:
