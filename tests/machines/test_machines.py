@@ -481,9 +481,17 @@ def test_fit_reports_what_it_did(model, X):
     assert -1e-9 <= fitted.gap_ <= max(fitted.tol, 1e-9)
     assert len(fitted.history_) >= 1
     assert fitted.n_iter_ >= 1 or fitted.solver_ != "least_squares"
-    assert fitted.kernel_ is fitted.kernel
+    assert repr(fitted.kernel_) == repr(fitted.kernel)
     assert fitted.support_.dtype.kind == "i"
     assert len(fitted.dual_coef_) == len(fitted.support_)
+
+
+@every_machine
+def test_a_kernel_that_changes_later_does_not_change_the_fit(model, X):
+    fitted = clone(model).set_params(kernel=Gaussian(0.7)).fit(X, targets(model, X))
+    before = values(fitted, X)
+    fitted.set_params(kernel__width=3.0)
+    np.testing.assert_array_equal(values(fitted, X), before)
 
 
 def test_default_kernel_is_scaled_to_the_data(X, y):

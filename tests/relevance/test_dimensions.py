@@ -31,7 +31,8 @@ def test_one_kernel_by_the_book(width):
     kernel = Gaussian(width)
     values, z, nll, d = by_the_book(kernel(X), y)
     model = RelevantDimensions(kernel).fit(X, y)
-    assert model.kernel_ is kernel
+    assert model.kernel_ is not kernel
+    assert repr(model.kernel_) == repr(kernel)
     assert model.dimension_ == d
     assert model.log_likelihood_ == pytest.approx(-nll[d - 1], rel=1e-9)
     np.testing.assert_allclose(model.spectrum_[:d], values[:d], rtol=1e-9, atol=1e-14 * values[0])

@@ -80,7 +80,7 @@ class KernelMachine(BaseEstimator):
     def _prepare(self, X: Any) -> tuple[TrainingMatrix, Array]:
         """The Gram matrix of the kernel for these rows, not yet formed, and the parametric columns."""
         check_options(getattr(self, "tol", 1e-3), getattr(self, "max_iter", None), type(self).__name__)
-        self.kernel_ = self.kernel if self.kernel is not None else _default_kernel(X)
+        self.kernel_ = clone(self.kernel) if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
             raise ValueError(

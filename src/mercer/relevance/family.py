@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Gaussian, Kernel, widths_for
@@ -15,7 +15,7 @@ _FEWEST_ROWS = 4
 
 
 def given_kernels(owner: str, kernel: Any) -> list[Kernel] | None:
-    """The kernels that the user gave; None if Gaussians are to be made for the data."""
+    """Copies of the kernels that the user gave; None if Gaussians are to be made for the data."""
     if kernel is None:
         return None
     kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
@@ -35,7 +35,7 @@ def given_kernels(owner: str, kernel: Any) -> list[Kernel] | None:
             f"kernel of {owner} must be positive definite (order 0), got {conditional[0]!r} of order "
             f"{conditional[0].order}; its eigenvectors span no subspace of functions. Choose another kernel."
         )
-    return kernels
+    return [clone(kernel) for kernel in kernels]
 
 
 def family_of(owner: str, kernel: Any, widths: Any, X: Any) -> list[Kernel]:
