@@ -44,6 +44,8 @@ class Eigenpairs:
         Number of products.
     history : list of float
         Largest relative error of a wanted eigenvalue after each product.
+    total : float
+        Sum of all |λ|, also of those that are left out; NaN if not all were computed.
     """
 
     values: Array
@@ -54,6 +56,7 @@ class Eigenpairs:
     status: str = "optimal"
     n_iter: int = 0
     history: list[float] = field(default_factory=list)
+    total: float = np.nan
 
     def where(self, kept: Array | slice) -> Eigenpairs:
         """Some of the pairs, chosen by a mask or a slice."""
@@ -92,10 +95,11 @@ def dense_eigenpairs(A: Array, k: int | None = None, *, definite: bool = False) 
     k = n if k is None else min(k, n)
     norm = float(np.abs(A).max(initial=0.0))
     values, vectors = _largest(A, k if definite else n)
+    total = float(np.abs(values).sum()) if len(values) == n else np.nan
     order = np.argsort(-np.abs(values), kind="stable")[:k]
-    errors = np.full(k, n * np.finfo(np.float64).eps * norm)
+    errors = np.full(k, n * float(np.finfo(values.dtype).eps) * norm)
     values, vectors = values[order], vectors[:, order]
-    return Eigenpairs(values, vectors, vectors * values, errors, vectors).with_signs()
+    return Eigenpairs(values, vectors, vectors * values, errors, vectors, total=total).with_signs()
 
 
 def lanczos_eigenpairs(

@@ -93,10 +93,13 @@ def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
     return low if reached <= low + near else reached
 
 
-@njit([f"int64({kind}[::1], {kind}[::1], int64, boolean)" for kind in ("float32", "float64")], **_COMPILE)
-def _extreme(g, slopes, chunk, rising):  # type: ignore[no-untyped-def]
-    """The variable of a chunk that wants most to rise (or to fall)."""
+@njit([f"int64({kind}[::1], {kind}[::1], int64, {kind}, boolean)" for kind in ("float32", "float64")], **_COMPILE)
+def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
+    """The variable of a chunk that wants most to rise (or to fall): the one with the value that was found, if any."""
     start = chunk * _CHUNK
+    for k in range(start, min(g.size, start + _CHUNK)):
+        if g[k] + slopes[k] == extreme:
+            return k
     best = start
     for k in range(start, min(g.size, start + _CHUNK)):
         value, record = g[k] + slopes[k], g[best] + slopes[best]
@@ -122,15 +125,17 @@ def descend(K, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped
     """
     n = g.size
     low, high = box[0], box[1]
-    right, left, curve_left, diagonal = np.empty_like(g), np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    right, left, bend_left = np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    largest = 0.0
     for k in range(n):
-        right[k], left[k], curve_left[k] = _slopes(box, k, B[k])
-        diagonal[k] = K[k, k]
+        right[k], left[k], curve = _slopes(box, k, B[k])
+        bend_left[k] = K[k, k] + curve
+        largest = max(largest, K[k, k])
     # Numbers in the precision of g: a literal would turn every sweep into double precision.
     # Curvatures below the rounding of K are noise: a pair of equal rows must not win by it.
-    least = _LEAST_CURVATURE + 8.0 * np.finfo(g.dtype).eps * diagonal.max()
-    number = np.array([0.0, np.inf, least, 2.0]).astype(g.dtype)
-    zero, infinite, least_curvature, two = number[0], number[1], number[2], number[3]
+    least = _LEAST_CURVATURE + 8.0 * np.finfo(g.dtype).eps * largest
+    number = np.array([0.0, np.inf, least, 2.0, 1.0 - 1e-5]).astype(g.dtype)
+    zero, infinite, least_curvature, two, nearly = number[0], number[1], number[2], number[3], number[4]
     steps = np.zeros(2, g.dtype)
     slopes_of_i = np.zeros(2, g.dtype)
     n_chunks = (n + _CHUNK - 1) // _CHUNK
@@ -159,36 +164,39 @@ def descend(K, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped
             return n_steps, violation
         n_steps += 1
         rising = paired or -lowest >= highest
-        i = _extreme(g, right if rising else left, chunk_low if rising else chunk_high, rising)
+        i = _extreme(g, right, chunk_low, lowest, True) if rising else _extreme(g, left, chunk_high, highest, False)
         row_i = K[i]
         j = -1
         if paired:
             slopes_of_i[0] = g[i] + right[i]
-            slopes_of_i[1] = diagonal[i] + _price(box, i, B[i], True)[1]
+            slopes_of_i[1] = K[i, i] + _price(box, i, B[i], True)[1]
             slope_i, curve_i = slopes_of_i[0], slopes_of_i[1]
             best, chunk_best = -infinite, 0
             for chunk in range(n_chunks):
                 start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
-                gs, ls, xs = g[start:stop], left[start:stop], row_i[start:stop]
-                ds, cs = diagonal[start:stop], curve_left[start:stop]
+                gs, ls, xs, bs = g[start:stop], left[start:stop], row_i[start:stop], bend_left[start:stop]
                 most = -infinite
                 for k in range(stop - start):
                     descent = _maximum(gs[k] + ls[k] - slope_i, zero)
-                    curvature = _maximum(curve_i + ds[k] + cs[k] - two * xs[k], least_curvature)
+                    curvature = _maximum(curve_i + bs[k] - two * xs[k], least_curvature)
                     most = _maximum(most, descent * descent / curvature)
                 if most > best:
                     best, chunk_best = most, chunk
-            best = -infinite
+            # The first with that gain, but for rounding: to look for it takes no division.
             for k in range(chunk_best * _CHUNK, min(n, chunk_best * _CHUNK + _CHUNK)):
                 descent = g[k] + left[k] - slope_i
-                curvature = _maximum(curve_i + diagonal[k] + curve_left[k] - two * row_i[k], least_curvature)
-                if k != i and descent > 0 and descent * descent / curvature > best:
-                    best, j = descent * descent / curvature, k
+                curvature = _maximum(curve_i + bend_left[k] - two * row_i[k], least_curvature)
+                if k != i and descent > zero and descent * descent >= nearly * best * curvature:
+                    j = k
+                    break
+            if j < 0:  # nothing but rounding
+                j = _extreme(g, left, chunk_high, highest, False)
             row_j = K[j]
-        bend = diagonal[i] + (diagonal[j] - two * row_i[j] if paired else zero)
+        bend = K[i, i] + (K[j, j] - two * row_i[j] if paired else zero)
         step = _line_search(g[i], g[j], B, box, i, j, rising, bend)
         steps[0], steps[1] = step if rising else -step, -step if paired else 0.0
         for k, moved in ((i, step if rising else -step), (j, -step)):
             if k >= 0:
                 B[k] = _landed(B[k], moved, low[k], high[k])
-                right[k], left[k], curve_left[k] = _slopes(box, k, B[k])
+                right[k], left[k], curve = _slopes(box, k, B[k])
+                bend_left[k] = K[k, k] + curve
