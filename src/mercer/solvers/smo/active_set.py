@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from mercer.kernels.blas import single_threaded_blas
+
 Array = NDArray[Any]
 
 _MAX_GUESSES = 10
 # With more wrong guesses than this share of the free variables, steps on pairs come closer at less cost.
 _WRONG = 0.25
-# Multiplications of a factorisation for one of a sweep: they come in large products, in both cores.
+# What a multiplication of a factorisation costs, where one of a sweep costs one: they come in large products.
 _COST = 0.01
 
 
@@ -84,12 +86,13 @@ def _newton_step(K: Array, free: Array, slope: Array, curve: Array, total: float
     matrix = np.take(K[free], free, axis=1).astype(np.float32, copy=False)
     rounding = 8.0 * np.sqrt(len(free)) * np.finfo(np.float32).eps
     matrix[np.diag_indices(len(free))] += (curve + rounding * matrix.diagonal()).astype(np.float32)
-    try:
-        factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return None
     right_sides = np.stack([-slope, np.ones(len(free))], axis=1).astype(np.float32)
-    step, ones = cho_solve(factor, right_sides, check_finite=False).T.astype(np.float64)
+    with single_threaded_blas:  # a second thread gains little here, and waits long where cores are busy
+        try:
+            factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+        step, ones = cho_solve(factor, right_sides, check_finite=False).T.astype(np.float64)
     offset = 0.0 if total is None else float((total - step.sum()) / ones.sum())
     step += offset * ones
     return (step, offset) if np.isfinite(step).all() else None

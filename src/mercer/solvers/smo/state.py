@@ -17,9 +17,9 @@ from mercer.solvers.smo.working_set import choose_working_set
 Array = NDArray[Any]
 
 # A block is left when its largest violation has fallen to this share. After as many steps on pairs as cost these
-# multiples of a guess of the free variables at the optimum, such guesses are tried; they may be wrong by this share of
-# the violation that is aimed at.
-_SHARE, _PATIENCE, _SLACK = 0.1, (2, 4, 8, 16), 0.1
+# multiples of a guess of the free variables at the optimum, such guesses are tried, if the relative gap is below this,
+# so that they may be right; they may be wrong by this share of the violation that is aimed at.
+_SHARE, _PATIENCE, _NEAR, _SLACK = 0.1, (2, 4, 8, 16), 0.05, 0.1
 # A larger share will do if the gap is then below this share of the wanted one.
 _ENOUGH = 0.7
 # Error of the gradient from columns in single precision, in units of the change of B; violations are clear if larger.
@@ -96,12 +96,14 @@ class State:
         B, g = self.B[chosen], self._g[chosen].astype(precision)
         K = self._columns.corner(chosen).astype(precision, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
+        near = self._relative_gap < _NEAR
         for patience in _PATIENCE:
             n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
             _, violation = descend(K, g, B, box, self._paired, target, n_steps)
             if violation <= target:
                 break
-            solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)
+            if near:
+                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False
@@ -143,8 +145,11 @@ class State:
 
     def _wanted_share(self) -> float:
         """The share of the gap that is left when it is small enough: violations fall as it does."""
-        iterate = self.iterate
-        return self._tol * (abs(iterate.primal) + 1.0) / iterate.gap if iterate.gap > 0 else 1.0
+        return self._tol / self._relative_gap if self._relative_gap > 0 else 1.0
+
+    @property
+    def _relative_gap(self) -> float:
+        return self.iterate.gap / (abs(self.iterate.primal) + 1.0)
 
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""
