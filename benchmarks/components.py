@@ -167,7 +167,7 @@ def preimages():
             return np.mean((model.inverse_transform(model.transform(noisy)) - clean) ** 2)
 
         print(f"noise {noise}   linear PCA {min(error(PCA(k).fit(train)) for k in range(2, 41, 2)):.4f}", end="")
-        for method in ("fixed_point", "distance", "ridge"):
+        for method in ("auto", "fixed_point", "distance", "ridge"):
             counts = (8, 16, 32, 64)
             models = [KernelPCA(k, kernel=kernel, preimage=method).fit(train) for k in counts]
             print(f"   {method} {min(error(model) for model in models):.4f}", end="")

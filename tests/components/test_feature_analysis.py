@@ -5,7 +5,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import KernelFeatureAnalysis, KernelPCA
 from mercer.components import contrasts, feature_analysis
-from mercer.kernels import Gaussian, Linear, ThinPlate
+from mercer.kernels import Exponential, Gaussian, Linear, Precomputed, ThinPlate
+from mercer.kernels.gram import Gram
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3)) * [1.0, 2.0, 0.5]
@@ -85,19 +86,6 @@ def test_own_contrasts(constraint):
     np.testing.assert_allclose(own.transform(NEW), named.transform(NEW), atol=1e-6)
 
 
-def test_contrasts_against_references():
-    F = rng.normal(size=(500, 3)) ** 3
-    F -= F.mean(axis=0)
-    np.testing.assert_allclose(contrasts.kurtosis(F), F.var(axis=0) * np.sqrt(np.abs(kurtosis(F))), rtol=1e-10)
-    gaussian = np.random.default_rng(0).normal(size=(10**6, 1))
-    assert contrasts.negentropy(gaussian)[0] < 1e-3
-    g = F / F.std(axis=0)
-    expected = np.abs(np.mean(np.log(np.cosh(g)), axis=0) - np.mean(np.log(np.cosh(gaussian))))
-    np.testing.assert_allclose(contrasts.negentropy(F), F.var(axis=0) * expected, rtol=1e-2)
-    assert np.all(contrasts.negentropy(np.zeros((5, 2))) == 0)
-    assert np.all(np.isfinite(contrasts.negentropy(1e4 * F)))
-
-
 def test_candidates_are_subsampled():
     analysis = KernelFeatureAnalysis(5, kernel=Gaussian(1.5), n_candidates=20, random_state=0).fit(X)
     everyone = KernelFeatureAnalysis(5, kernel=Gaussian(1.5)).fit(X)
@@ -121,13 +109,116 @@ def test_ctrl_c_keeps_the_features_found(monkeypatch):
         plain(*arrays)
 
     monkeypatch.setattr(feature_analysis, "_deflate", interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 3 features"):
+    with pytest.warns(ConvergenceWarning, match="was interrupted and keeps the 3 features"):
         analysis = KernelFeatureAnalysis(6).fit(X)
     assert analysis.status_ == "interrupted"
     assert analysis.transform(X).shape == (80, 3)
-    monkeypatch.setattr(feature_analysis, "_deflate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    calls[:] = [0] * 6
     with pytest.raises(KeyboardInterrupt):
         KernelFeatureAnalysis(6).fit(X)
+
+
+def test_ctrl_c_keeps_the_directions_found(monkeypatch):
+    plain, calls = feature_analysis._best_direction, []
+
+    def interrupted(*arguments):
+        calls.append(0)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    options = {"constraint": "rkhs", "contrast": "kurtosis"}
+    monkeypatch.setattr(feature_analysis, "_best_direction", interrupted)
+    with pytest.warns(ConvergenceWarning, match="was interrupted and keeps the 2 features"):
+        analysis = KernelFeatureAnalysis(6, **options).fit(X)
+    monkeypatch.undo()
+    assert analysis.status_ == "interrupted"
+    whole = KernelFeatureAnalysis(6, **options).fit(X)
+    np.testing.assert_allclose(analysis.transform(NEW), whole.transform(NEW)[:, :2])
+    calls[:] = [0] * 2
+    monkeypatch.setattr(feature_analysis, "_best_direction", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        KernelFeatureAnalysis(6, **options).fit(X)
+
+
+def test_ctrl_c_among_the_principal_components_is_reported(monkeypatch):
+    table, plain, calls = rng.uniform(size=(700, 3)), Gram._matmat, []
+
+    def interrupted(gram, V):
+        calls.append(0)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(gram, V)
+
+    monkeypatch.setattr(feature_analysis, "DENSE_ROWS", 500)
+    monkeypatch.setattr(Gram, "_matmat", interrupted)
+    analysis = KernelFeatureAnalysis(2, kernel=Exponential(10.0), constraint="rkhs", tol=1e-12, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="was interrupted and keeps the 2 features"):
+        analysis.fit(table)
+    monkeypatch.undo()
+    assert analysis.status_ == "interrupted"
+    exact = KernelPCA(2, kernel=Exponential(10.0), eigen_solver="dense").fit(table)
+    np.testing.assert_allclose(analysis.explained_variance_, exact.eigenvalues_ / 700, rtol=0.05)
+
+
+def test_a_search_that_ends_too_early_is_reported():
+    options = {"kernel": Gaussian(1.5), "constraint": "rkhs", "contrast": "kurtosis"}
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps and keeps the 2 features.*raise max_iter"):
+        short = KernelFeatureAnalysis(2, max_iter=2, **options).fit(X)
+    assert short.status_ == "max_iter"
+    loose = KernelFeatureAnalysis(2, tol=0.1, **options).fit(X)
+    tight = KernelFeatureAnalysis(2, tol=1e-10, **options).fit(X)
+    assert loose.status_ == tight.status_ == "optimal"
+    assert loose.n_iter_ < tight.n_iter_
+    assert loose.contrast_[0] <= tight.contrast_[0]
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "k"), [(300, 1.65, 100), (100, 5.0, 60), (200, 20.0, 50)], ids=["median", "wide", "very_wide"]
+)
+def test_directions_are_orthonormal_when_functions_nearly_depend(n, width, k):
+    table = np.random.default_rng(0).normal(size=(n, 2))
+    with pytest.warns(UserWarning, match="components above rounding"):
+        analysis = KernelFeatureAnalysis(k, kernel=Gaussian(width)).fit(table)
+    assert analysis.n_components_ > 10
+    gram = analysis.dual_coef_.T @ Gaussian(width)(analysis.rows_) @ analysis.dual_coef_
+    np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-4)
+    np.testing.assert_allclose(analysis.contrast_, analysis.explained_variance_, rtol=1e-5)
+    pca = KernelPCA(kernel=Gaussian(width)).fit(table)
+    assert analysis.explained_variance_.sum() == pytest.approx(pca.eigenvalues_.sum() / n, rel=1e-5)
+
+
+@pytest.mark.parametrize("constraint", ["l1", "rkhs"])
+def test_matrices_that_are_not_positive_definite_are_refused(constraint):
+    K = rng.normal(size=(60, 60))
+    named = {"l1": "a squared length of -", "rkhs": "an eigenvalue of -"}[constraint]
+    analysis = KernelFeatureAnalysis(5, kernel=Precomputed(), constraint=constraint)
+    for matrix in (K + K.T, -K @ K.T):
+        with pytest.raises(ValueError, match=f"Precomputed.* must be positive definite on X .* got {named}.*; mend"):
+            analysis.fit(matrix)
+    given, own = analysis.fit(Gaussian(1.5)(X)), KernelFeatureAnalysis(5, kernel=Gaussian(1.5), constraint=constraint)
+    np.testing.assert_allclose(given.transform(Gaussian(1.5)(NEW, X)), own.fit(X).transform(NEW), atol=1e-6)
+
+
+def test_matrices_in_single_precision_are_not_taken_for_more():
+    K = Gaussian(10.0)(X).astype(np.float32)
+    with pytest.warns(UserWarning, match="components above rounding"):
+        single = KernelFeatureAnalysis(60, kernel=Precomputed()).fit(K)
+    with pytest.warns(UserWarning, match="components above rounding"):
+        double = KernelFeatureAnalysis(60, kernel=Precomputed()).fit(Gaussian(10.0)(X))
+    assert 5 < single.n_components_ < double.n_components_
+    assert single.transform(K).dtype == np.float32
+
+
+def test_own_contrasts_may_be_negative():
+    def smallness(F):
+        return -np.mean(F**2, axis=0)
+
+    for constraint in ("l1", "rkhs"):
+        analysis = KernelFeatureAnalysis(2, kernel=Gaussian(1.5), constraint=constraint, contrast=smallness).fit(X)
+        assert np.all(analysis.contrast_ < 0)
+    with pytest.raises(ValueError, match="X of KernelFeatureAnalysis must vary in the feature space"):
+        KernelFeatureAnalysis(2, kernel=Gaussian(), contrast=smallness).fit(np.full((10, 2), 0.1))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +227,13 @@ def test_ctrl_c_keeps_the_features_found(monkeypatch):
         ({"n_components": None}, "n_components of KernelFeatureAnalysis must be a whole number >= 1, got None"),
         ({"constraint": "l2"}, "constraint of KernelFeatureAnalysis must be one of"),
         ({"contrast": "beauty"}, "contrast of KernelFeatureAnalysis must be one of .* or a function, got 'beauty'"),
-        ({"contrast": lambda F: F}, "contrast of KernelFeatureAnalysis must return one finite number for each of 80"),
+        ({"contrast": lambda F: F}, "contrast of KernelFeatureAnalysis must return one number for each of 80"),
+        (
+            {"contrast": lambda F: F[0] * np.nan},
+            "contrast of KernelFeatureAnalysis must return finite numbers, got nan",
+        ),
+        ({"tol": 0.0}, "tol of KernelFeatureAnalysis must be between 0 and 1, got 0.0"),
+        ({"max_iter": 0}, "max_iter of KernelFeatureAnalysis must be a whole number >= 1, got 0"),
         ({"remove": "all"}, "remove of KernelFeatureAnalysis must be one of"),
         ({"n_candidates": 0}, "n_candidates of KernelFeatureAnalysis must be a whole number >= 1, got 0"),
         ({"kernel": ThinPlate()}, "kernel of KernelFeatureAnalysis must be positive definite"),

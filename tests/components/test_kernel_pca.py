@@ -1,12 +1,9 @@
-import warnings
+import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_blobs, make_circles
-from sklearn.decomposition import PCA
+from sklearn.datasets import make_blobs
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
@@ -180,6 +177,56 @@ def test_signs_are_deterministic():
     np.testing.assert_allclose(other.eigenvectors_, pca.eigenvectors_, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "table"),
+    [
+        (Precomputed(), (lambda A: A + A.T)(rng.normal(size=(60, 60)))),
+        (Precomputed(), Gaussian(1.0)(X[:60])),
+        (FromFunction(lambda x, y: np.tanh(x @ y - 1.0), order=None), X[:60]),
+    ],
+    ids=["indefinite", "given", "order_none"],
+)
+def test_shares_of_the_variance_count_all_eigenvalues(kernel, table):
+    values = np.abs(np.linalg.eigvalsh(projected(kernel(table), np.ones((60, 1)))))
+    shares = np.sort(values)[::-1] / values.sum()
+    dense = KernelPCA(4, kernel=kernel).fit(table)
+    np.testing.assert_allclose(dense.explained_variance_ratio_, shares[:4], rtol=1e-8)
+    enough = KernelPCA(0.8, kernel=kernel).fit(table)
+    assert enough.n_components_ == np.searchsorted(np.cumsum(shares), 0.8) + 1
+    lanczos = KernelPCA(4, kernel=kernel, eigen_solver="lanczos", random_state=0).fit(table)
+    assert np.all(np.isnan(lanczos.explained_variance_ratio_))
+
+
+def test_a_share_that_landmarks_cannot_explain_is_reported():
+    pca = KernelPCA(0.99, kernel=Gaussian(0.3), n_landmarks=20, random_state=0)
+    with pytest.warns(
+        UserWarning, match=r"The 20 landmarks of KernelPCA explain only 0\.\d+ of .* 0.99 .*raise n_land"
+    ):
+        pca.fit(X)
+    assert pca.n_components_ == 20
+
+
+def test_a_matrix_in_single_precision_has_fewer_components():
+    K = Gaussian(2.0)(X)
+    single, double = (KernelPCA(kernel=Precomputed()).fit(k) for k in (K.astype(np.float32), K))
+    n = single.n_components_
+    assert 5 < n < double.n_components_ / 2
+    difference = np.abs(single.eigenvalues_ - double.eigenvalues_[:n])
+    assert np.all(difference <= single.eigenvalue_error_)
+    assert difference.max() > double.eigenvalue_error_.max()
+    lanczos = KernelPCA(60, kernel=Precomputed(), eigen_solver="lanczos", random_state=0)
+    with pytest.warns(UserWarning, match=f"found {n} components above rounding"):
+        lanczos.fit(K.astype(np.float32))
+    assert np.all(np.abs(lanczos.eigenvalues_ - double.eigenvalues_[:n]) <= lanczos.eigenvalue_error_)
+
+
+def test_vectors_to_start_from_are_kept_only_for_a_warm_start():
+    pca = KernelPCA(2, eigen_solver="lanczos", warm_start=True, random_state=0).fit(X)
+    size = len(pickle.dumps(pca))
+    assert len(pickle.dumps(pca.set_params(warm_start=False).fit(X))) < size - 8 * X.size
+    assert len(pickle.dumps(clone(pca).fit(X))) < size - 8 * X.size
+
+
 def test_an_interrupted_fit_is_usable_and_goes_on(monkeypatch):
     table, calls = rng.uniform(size=(300, 3)), []
     plain = Gram._matmat
@@ -218,61 +265,6 @@ def test_too_few_iterations_are_reported():
         pca.fit(rng.uniform(size=(300, 3)))
 
 
-@pytest.mark.parametrize("preimage", ["fixed_point", "distance", "ridge"])
-def test_preimages_go_back(preimage):
-    circles = make_circles(300, factor=0.4, noise=0.02, random_state=0)[0]
-    pca = KernelPCA(15, kernel=Gaussian(0.5), preimage=preimage).fit(circles)
-    assert np.abs(pca.inverse_transform(pca.transform(circles)) - circles).max() < 0.05
-    sparse_pca = KernelPCA(15, kernel=Gaussian(0.5), preimage=preimage).fit(sparse.csr_array(circles))
-    np.testing.assert_allclose(sparse_pca.inverse_transform(sparse_pca.transform(circles[:5])), circles[:5], atol=0.05)
-
-
-@pytest.mark.parametrize(
-    ("preimage", "n_components", "width"), [("ridge", 16, 1.0), ("fixed_point", 64, 0.5), ("distance", 64, 1.0)]
-)
-def test_preimages_clean_noisy_digits_better_than_linear_components(preimage, n_components, width):
-    digits = np.random.default_rng(0).permutation(load_digits().data / 16.0)
-    train, clean = digits[:1000], digits[1000:1200]
-    noisy = clean + 0.25 * np.random.default_rng(1).normal(size=clean.shape)
-
-    def error(model):
-        return np.mean((model.inverse_transform(model.transform(noisy)) - clean) ** 2)
-
-    best_linear = min(error(PCA(k).fit(train)) for k in range(2, 41, 2))
-    kernel = Gaussian(width * Gaussian.scaled_to(train).width)
-    assert error(KernelPCA(n_components, kernel=kernel, preimage=preimage).fit(train)) < 0.9 * best_linear
-
-
-def test_preimages_survive_components_near_rounding():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        pca = KernelPCA(100, kernel=Gaussian(2.0)).fit(X[:, :2])
-    inside = rng.uniform(0, 2, size=(20, 2))
-    for preimage in ("fixed_point", "distance", "ridge"):
-        pca.set_params(preimage=preimage)
-        assert np.abs(pca.inverse_transform(pca.transform(inside)) - inside).max() < 0.1
-
-
-def test_tables_precisions_and_objects():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    pca = KernelPCA(2).set_output(transform="pandas").fit(frame)
-    assert list(pca.transform(frame).columns) == ["kernelpca0", "kernelpca1"]
-    single = KernelPCA(2, kernel=Gaussian(1.5)).fit(X.astype(np.float32))
-    assert single.transform(X.astype(np.float32)).dtype == np.float32
-    assert single.fit_transform(X.astype(np.float32)).dtype == np.float32
-    double = KernelPCA(2, kernel=Gaussian(1.5)).fit(X)
-    np.testing.assert_allclose(single.transform(X), double.transform(X), atol=1e-5)
-    rows = sparse.csr_array(X)
-    np.testing.assert_allclose(
-        KernelPCA(2, kernel=Gaussian(1.5), remove="linear").fit(rows).transform(rows),
-        KernelPCA(2, kernel=Gaussian(1.5), remove="linear").fit(X).transform(X),
-        atol=1e-10,
-    )
-    words = ["kernel", "kennel", "funnel", "colonel", "column"]
-    common = FromFunction(lambda x, y: len(set(x) & set(y)))
-    assert KernelPCA(2, kernel=common).fit(words).transform(["tunnel"]).shape == (1, 2)
-
-
 def test_rounding_is_never_used():
     line = np.outer(np.linspace(-1, 1, 40), [1.0, 2.0, 3.0]) + 5.0
     with pytest.warns(UserWarning, match="KernelPCA found 1 components above rounding, not the 3 asked for"):
@@ -302,6 +294,14 @@ def test_flat_spectra_are_reported():
         ({"eigen_solver": "arpack"}, ValueError, "eigen_solver of KernelPCA must be one of"),
         ({"preimage": "best"}, ValueError, "preimage of KernelPCA must be one of"),
         ({"tol": 0.0}, ValueError, "tol of KernelPCA must be between 0 and 1"),
+        ({"tol": True}, ValueError, "tol of KernelPCA must be between 0 and 1, got True"),
+        ({"eigen_solver": "lanczos"}, ValueError, "n_components of KernelPCA must be a number, a share .* got None"),
+        (
+            {"n_components": 10, "n_landmarks": 5},
+            ValueError,
+            "n_landmarks of KernelPCA must be at least n_components=10, got 5",
+        ),
+        ({"n_landmarks": 5, "kernel": ThinPlate()}, ValueError, "kernel of KernelPCA must be positive definite"),
         ({"max_iter": 0}, ValueError, "max_iter of KernelPCA must be a whole number >= 1"),
         ({"n_landmarks": 2.5}, ValueError, "n_landmarks of KernelPCA must be a whole number >= 1"),
         (

@@ -66,3 +66,13 @@ def test_dense_pairs_of_clusters_are_complete(definite):
     pairs = dense_eigenpairs(A, 2, definite=definite)
     np.testing.assert_allclose(pairs.values, [1.0, 1.0])
     assert np.all(pairs.vectors.max(axis=0) >= -pairs.vectors.min(axis=0) * (1 - 1e-6))
+
+
+def test_dense_pairs_know_the_sum_of_all_and_their_precision():
+    A = matrix(SPECTRA["indefinite"])
+    pairs = dense_eigenpairs(A, 3)
+    assert pairs.total == pytest.approx(np.abs(SPECTRA["indefinite"]).sum())
+    assert np.isnan(dense_eigenpairs(A @ A, 3, definite=True).total)
+    single = dense_eigenpairs(A.astype(np.float32), 3)
+    assert np.all(np.abs(single.values - pairs.values) <= single.errors + pairs.errors)
+    assert np.all(np.abs(single.values - pairs.values) > pairs.errors)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.components.removal import REMOVABLE, RemovedFunctions, is_table
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram
+from mercer.kernels.gram.landmarks import indexable_rows
 
 Array = NDArray[Any]
 
@@ -29,15 +30,17 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_components: Any
     kernel: Any
     remove: Any
+    tol: Any
 
     def transform(self, X: Any) -> Array:
         """Features of the rows of X, an array of shape (n, n_components_)."""
         check_is_fitted(self, "dual_coef_")
         X = self._rows(X, reset=False)
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        X = _in_double(X)
-        values = self._against_rows(X, self.dual_coef_) - self._removed(X) @ self._offset
-        return values.astype(dtype, copy=False)
+        return self._features(_in_double(X)).astype(dtype_of(X), copy=False)
+
+    def _features(self, X: Any) -> Array:
+        """Features of validated rows in double precision."""
+        return self._against_rows(X, self.dual_coef_) - self._removed(X) @ self._offset
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Validated rows; kernels on other objects than vectors validate them themselves."""
@@ -48,19 +51,24 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "wrap a function in mercer.kernels.FromFunction."
             )
         if not kernel.takes_vectors:
-            return X
+            return indexable_rows(X)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
         return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
 
     def _prepare(self, X: Any) -> tuple[Any, Gram]:
-        """Validated rows in double precision, and their Gram matrix; sets the kernel and the removed functions."""
+        """Validated rows and their Gram matrix; sets the kernel and the removed functions.
+
+        Rows are brought to double precision, but a given matrix is left as it is: its precision tells what is rounding.
+        """
         if self.remove not in REMOVABLE:
             raise ValueError(
                 f"remove of {type(self).__name__} must be one of {REMOVABLE}, got {self.remove!r}; "
                 "'linear' removes the constant, too."
             )
-        X = _in_double(self._rows(X, reset=True))
-        self.kernel_ = self.kernel if self.kernel is not None else Gaussian.scaled_to(X)
+        X = self._rows(X, reset=True)
+        if self.kernel is None or not self.kernel.pairwise:
+            X = _in_double(X)
+        self.kernel_ = Gaussian.scaled_to(X) if self.kernel is None else clone(self.kernel)
         if self.remove == "linear" and (self.kernel_.pairwise or not is_table(X)):
             raise ValueError(
                 f"remove of {type(self).__name__} must be None or 'constant' for such objects, got 'linear'; "
@@ -82,10 +90,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.asarray(Gram(self.kernel_, X, self.rows_) @ coef)
 
     def _keep_rows(self, X: Any, positions: Array) -> None:
-        """Store the rows whose kernel functions make up the features."""
+        """Store copies of the rows whose kernel functions make up the features; of a given matrix the columns only."""
         self._positions = positions
-        whole = np.array_equal(positions, np.arange(len(self._removed.Q)))
-        self.rows_ = X if whole else _safe_indexing(X, positions)
+        self.rows_: Any = positions if self.kernel_.pairwise else _safe_indexing(X, positions)
 
     def _count(self, parameter: str) -> int:
         """The value of a parameter that must be a whole number."""
@@ -95,6 +102,18 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"{parameter} of {type(self).__name__} must be a whole number >= 1, got {value!r}; ask for 1 or more."
             )
         return int(value)
+
+    def _check_tol(self) -> None:
+        tol = self.tol
+        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 < float(tol) < 1:
+            raise ValueError(
+                f"tol of {type(self).__name__} must be between 0 and 1, got {tol!r}; give a relative error."
+            )
+
+    @property
+    def _definite(self) -> bool:
+        """Whether no eigenvalue can be negative once the functions are removed; a given matrix promises nothing."""
+        return self.kernel_.order is not None and not self.kernel_.pairwise
 
     def _refuse_nothing(self, n_found: int) -> None:
         if not n_found:
@@ -127,5 +146,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
 
+def dtype_of(X: Any) -> type:
+    """The precision of features of validated rows: that of the rows."""
+    return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+
 def _in_double(X: Any) -> Any:
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+    return X.astype(np.float64) if dtype_of(X) is np.float32 else X

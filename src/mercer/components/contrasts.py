@@ -31,7 +31,7 @@ def kurtosis(F: Array) -> Array:
 
 
 def negentropy(F: Array) -> Array:
-    """Variance times |E log cosh g - its value for a Gaussian|, with g = f of unit variance (Hyvärinen 1999)."""
+    """Variance times |E log cosh g - its value for a Gaussian|, with g = f of unit variance [Hyvarinen1999]_."""
     power = variance(F)
     G = np.abs(F / np.sqrt(np.where(power > 0, power, 1.0)))
     # log cosh g = |g| + log(1 + exp(-2|g|)) - log 2 does not overflow.
@@ -53,10 +53,16 @@ def as_contrast(owner: str, contrast: Any) -> Contrast:
 
     def checked(F: Array) -> Array:
         values = np.asarray(contrast(F), dtype=np.float64)
-        if values.shape != (F.shape[1],) or not np.isfinite(values).all():
+        if values.shape != (F.shape[1],):
             raise ValueError(
-                f"contrast of {owner} must return one finite number for each of {F.shape[1]} columns, got shape "
+                f"contrast of {owner} must return one number for each of {F.shape[1]} columns, got shape "
                 f"{values.shape}; reduce the first axis only."
+            )
+        bad = values[~np.isfinite(values)]
+        if bad.size:
+            raise ValueError(
+                f"contrast of {owner} must return finite numbers, got {bad[0]}; mind logarithms, roots and divisions, "
+                "some columns may be zero."
             )
         return values
 

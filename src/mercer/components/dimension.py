@@ -44,7 +44,7 @@ def elbow(values: ArrayLike) -> int:
     """Where a decreasing sequence falls from large values to small ones.
 
     Both groups are taken as Gaussian samples with their own means and a common variance, and the cut has the largest
-    profile likelihood (Zhu and Ghodsi 2006): the one with the least sum of squared deviations from the two means.
+    profile likelihood [Zhu2006]_: the one with the least sum of squared deviations from the two means.
 
     Examples
     --------

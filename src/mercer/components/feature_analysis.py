@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from mercer.components.base import KernelFeatures
-from mercer.components.contrasts import Contrast, as_contrast
+from mercer.components.contrasts import Contrast, as_contrast, variance
 from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, dense_spectrum
 from mercer.kernels.gram import Gram
 
@@ -23,6 +23,10 @@ Array = NDArray[Any]
 CONSTRAINTS = ("l1", "rkhs")
 # Principal components within which directions of unit length are sought.
 _SUBSPACE = 100
+# Power of the precision, 4e-10 in double: share of the longest function's squared length below which "l1" stops.
+_SHORTEST = 0.6
+# What L-BFGS-B says when it has used up its steps; a line search that finds nothing better ends at the optimum.
+_OUT_OF_STEPS = 1
 
 
 class KernelFeatureAnalysis(KernelFeatures):
@@ -51,6 +55,11 @@ class KernelFeatureAnalysis(KernelFeatures):
         What is projected out of the values, as in `KernelPCA`; it costs no kernel evaluations.
     n_candidates : int, optional
         "l1": number of rows, drawn at random, that may be selected; by default at most 1000.
+    tol : float
+        "rkhs": relative improvement of the contrast, and relative error of the principal components, to stop at.
+    max_iter : int
+        "rkhs": most steps of the search for each direction, and most products with the Gram matrix for the principal
+        components.
     verbose : bool
         Whether to show a progress bar.
     random_state : int, RandomState or None
@@ -61,13 +70,17 @@ class KernelFeatureAnalysis(KernelFeatures):
     contrast_ : array of shape (n_components_,)
         Contrast of each feature.
     explained_variance_ : array of shape (n_components_,)
-        Variance of each feature. Directions are orthonormal, so that variances add up.
+        Variance of each feature. Directions are orthonormal to 1e-4 or better, so that variances add up: "l1" ends
+        when no function has more than 4e-10 of the largest squared length left.
     rows_, dual_coef_ : rows, array of shape (len(rows_), n_components_)
         Rows whose kernel functions are used, and their coefficients.
     selected_ : array of int
         Positions of these rows in the training set.
     status_ : str
-        "interrupted" after Ctrl-C: the features found until then are kept. Else "optimal".
+        "interrupted" after Ctrl-C: the features found until then are kept. "max_iter" if a search ended too early. Else
+        "optimal".
+    n_iter_ : int
+        Number of selections ("l1"), or of evaluations of the contrast with its gradient in all searches ("rkhs").
     n_components_, kernel_ : int, Kernel
         What was used.
 
@@ -95,6 +108,8 @@ class KernelFeatureAnalysis(KernelFeatures):
         contrast: Any = "variance",
         remove: str | None = "constant",
         n_candidates: int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 200,
         verbose: bool = False,
         random_state: Any = None,
     ):
@@ -104,6 +119,8 @@ class KernelFeatureAnalysis(KernelFeatures):
         self.contrast = contrast
         self.remove = remove
         self.n_candidates = n_candidates
+        self.tol = tol
+        self.max_iter = max_iter
         self.verbose = verbose
         self.random_state = random_state
 
@@ -117,6 +134,8 @@ class KernelFeatureAnalysis(KernelFeatures):
                 "'l1' for features of few kernel functions."
             )
         n_candidates = 1000 if self.n_candidates is None else self._count("n_candidates")
+        self._check_tol()
+        self._count("max_iter")
         X, gram = self._prepare(X)
         if self.kernel_.order != 0:
             raise ValueError(
@@ -128,11 +147,16 @@ class KernelFeatureAnalysis(KernelFeatures):
         else:
             self._pursue(X, gram, k, contrast)
         self.n_components_ = self.dual_coef_.shape[1]
-        if self.status_ == "interrupted":
-            message = f"KernelFeatureAnalysis was interrupted after {self.n_components_} features; fit again for more."
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        else:
+        if self.status_ == "optimal":
             self._warn_of_fewer(self.n_components_)
+        else:
+            how = "was interrupted" if self.status_ == "interrupted" else f"did not converge in {self.max_iter} steps"
+            warnings.warn(
+                f"KernelFeatureAnalysis {how} and keeps the {self.n_components_} features found until then; fit again, "
+                "or raise max_iter or tol, for better ones.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _select(self, X: Any, gram: Gram, k: int, contrast: Contrast, n_candidates: int) -> None:
@@ -140,79 +164,104 @@ class KernelFeatureAnalysis(KernelFeatures):
         n, removed = gram.shape[0], self._removed
         rng = check_random_state(self.random_state)
         candidates = np.arange(n) if n <= n_candidates else np.sort(rng.choice(n, n_candidates, replace=False))
-        F = gram.block(slice(None), candidates)
+        F = gram.block(slice(None), candidates).astype(np.float64, copy=False)
         C = F[candidates]
         F = removed.project_out(F)
         length2 = np.diagonal(C).copy()  # squared lengths of what is left of each function
-        floor = n * np.finfo(np.float64).eps * float(length2.max())
-        chosen: list[int] = []
-        contrasts: list[float] = []
+        largest, precision = float(length2.max()), float(np.finfo(gram.dtype).eps)
+        self._refuse_negative(length2, np.sqrt(precision) * np.abs(length2).max(), "a squared length of")
+        # Of a shorter rest too few digits are left to make it orthogonal to the others.
+        floor = precision**_SHORTEST * largest
+        found: list[tuple[int, float, Array]] = []
         self.status_ = "optimal"
         try:
             for _ in tqdm(range(min(k, len(candidates))), desc="Kernel functions", disable=not self.verbose):
                 values = self._contrasts_at_unit_length(F, length2, floor, contrast)
                 best = int(np.argmax(values))
-                if not values[best] > 0:
+                if values[best] == -np.inf:
                     break
                 scale = np.sqrt(length2[best])
-                _deflate(F, F[:, best] / scale, C[best] / scale)
-                _deflate(C, C[:, best] / scale, C[best] / scale)
+                products = C[best] / scale  # with the new direction
+                _deflate(F, F[:, best] / scale, products)
+                _deflate(C, C[:, best] / scale, products)
                 length2 = np.diagonal(C).copy()
-                length2[[*chosen, best]] = 0.0
-                chosen.append(best)
-                contrasts.append(float(values[best]))
+                length2[[best, *(b for b, _, _ in found)]] = 0.0
+                self._refuse_negative(length2, np.sqrt(precision) * largest, "a squared length of")
+                found.append((best, float(values[best]), products))
         except KeyboardInterrupt:
-            if not chosen:
+            if not found:
                 raise
             self.status_ = "interrupted"
-        self._refuse_nothing(len(chosen))
+        self._refuse_nothing(len(found))
+        chosen = [best for best, _, _ in found]
         self.selected_ = candidates[chosen]
         self._keep_rows(X, self.selected_)
         # Gram-Schmidt in feature space: the values are K_ns R⁻ᵀ with K_ss = R Rᵀ.
-        factor = np.linalg.cholesky(gram.block(self.selected_, self.selected_))
-        self.dual_coef_ = solve_triangular(factor, np.eye(len(factor)), lower=True).T
+        R = np.tril(np.array([products[chosen] for _, _, products in found]).T)
+        self.dual_coef_ = solve_triangular(R, np.eye(len(R)), lower=True).T
         values = gram.block(slice(None), self.selected_) @ self.dual_coef_
         self._offset = removed.Q.T @ values
-        self.contrast_ = np.array(contrasts)
+        self.n_iter_ = len(found)
+        self.contrast_ = np.array([value for _, value, _ in found])
         self.explained_variance_ = np.mean(removed.project_out(values) ** 2, axis=0)
 
     def _contrasts_at_unit_length(self, F: Array, length2: Array, floor: float, contrast: Contrast) -> Array:
-        """Contrast of each function; none for those that are rounding errors."""
+        """Contrast of each function, which is -∞ for those that are rounding errors."""
         alive = length2 > floor
+        values = np.full(len(length2), -np.inf)
         if isinstance(self.contrast, str):
             # Homogeneous of degree two, so that no copy of F needs to be scaled.
-            values = np.divide(contrast(F), length2, out=np.zeros(len(length2)), where=alive)
-            return np.where(values > floor, values, 0.0)
-        values = np.full(len(length2), -np.inf)
-        values[alive] = contrast(F[:, alive] / np.sqrt(length2[alive]))
+            np.divide(contrast(F), length2, out=values, where=alive)
+            return np.where(values > floor, values, -np.inf)
+        alive &= variance(F) > floor * length2
+        if alive.any():
+            values[alive] = contrast(F[:, alive] / np.sqrt(length2[alive]))
         return values
+
+    def _refuse_negative(self, values: Array, rounding: float, what: str) -> None:
+        if values.min(initial=0.0) < -rounding:
+            raise ValueError(
+                f"{self.kernel_!r} must be positive definite on X for directions to have a length, got {what} "
+                f"{values.min():.1e}; mend the matrix or choose another kernel."
+            )
 
     def _pursue(self, X: Any, gram: Gram, k: int, contrast: Contrast) -> None:
         """Directions of unit length within the leading principal components."""
         n = gram.shape[0]
         m = min(max(_SUBSPACE, k), n - self._removed.Q.shape[1])
         if n <= DENSE_ROWS:
-            basis = dense_spectrum(gram, self._removed, m, definite=True)
+            basis = dense_spectrum(gram, self._removed, m if self._definite else None, definite=self._definite)
         else:
-            basis = LanczosSpectrum(gram, self._removed, None, self.random_state).leading(m, tol=1e-8, max_iter=50)
-        self._refuse_nothing(len(basis.pairs.values))
-        scores = basis.pairs.vectors * np.sqrt(basis.pairs.values)
+            solver = LanczosSpectrum(gram, self._removed, None, definite=self._definite, random_state=self.random_state)
+            basis = solver.leading(m, tol=self.tol, max_iter=self.max_iter)
+        values = basis.pairs.values
+        self._refuse_nothing(len(values))
+        precision = float(np.finfo(gram.dtype).eps)
+        self._refuse_negative(values, np.sqrt(precision) * np.abs(values).max(), "an eigenvalue of")
+        kept = np.flatnonzero(values > 0)[:m]
+        scores = basis.pairs.vectors[:, kept] * np.sqrt(values[kept])
         free = np.eye(scores.shape[1])
-        directions: list[Array] = []
-        contrasts: list[float] = []
-        for _ in tqdm(range(min(k, scores.shape[1])), desc="Directions", disable=not self.verbose):
-            direction, value = _best_direction(scores @ free, contrast)
-            directions.append(free @ direction)
-            contrasts.append(value)
-            # What is left: the complement of the direction in the free subspace.
-            free = free @ np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
-        rotation = np.column_stack(directions)
-        self.status_ = "optimal"
+        found: list[tuple[Array, float]] = []
+        self.status_, self.n_iter_ = basis.pairs.status, 0
+        try:
+            for _ in tqdm(range(min(k, scores.shape[1])), desc="Directions", disable=not self.verbose):
+                direction, value, search = _best_direction(scores @ free, contrast, self.tol, self.max_iter)
+                found.append((free @ direction, value))
+                self.n_iter_ += search.nfev
+                if search.status == _OUT_OF_STEPS and self.status_ == "optimal":
+                    self.status_ = "max_iter"
+                # What is left: the complement of the direction in the free subspace.
+                free = free @ np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            self.status_ = "interrupted"
+        rotation = np.column_stack([direction for direction, _ in found])
         self.selected_ = np.arange(n)
         self._keep_rows(X, self.selected_)
-        self.dual_coef_ = basis.coef @ rotation
-        self._offset = basis.offset @ rotation
-        self.contrast_ = np.array(contrasts)
+        self.dual_coef_ = basis.coef[:, kept] @ rotation
+        self._offset = basis.offset[:, kept] @ rotation
+        self.contrast_ = np.array([value for _, value in found])
         self.explained_variance_ = np.mean((scores @ rotation) ** 2, axis=0)
 
 
@@ -223,8 +272,11 @@ def _deflate(F: Array, left: Array, right: Array) -> None:
         F[rows] -= left[rows, None] * right
 
 
-def _best_direction(S: Array, contrast: Contrast) -> tuple[Array, float]:
-    """Unit vector b with a large contrast of S b: the best of the axes, improved by a quasi-Newton search."""
+def _best_direction(S: Array, contrast: Contrast, tol: float, max_iter: int) -> tuple[Array, float, Any]:
+    """Unit vector b with a large contrast of S b: the best of the axes, improved by a quasi-Newton search.
+
+    Returns its contrast and how the search went, too.
+    """
     values = contrast(S)
     start = np.eye(S.shape[1])[int(np.argmax(values))]
     scale = max(abs(float(values.max())), np.finfo(np.float64).tiny)
@@ -237,8 +289,12 @@ def _best_direction(S: Array, contrast: Contrast) -> tuple[Array, float]:
         found = -contrast(S @ (nudged / np.linalg.norm(nudged, axis=0))) / scale
         return float(found[0]), (found[1 : len(b) + 1] - found[len(b) + 1 :]) / (2 * h)
 
-    b = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
-    b /= np.linalg.norm(b)
+    # A gradient g is worth an improvement of about g².
+    options = {"maxiter": max_iter, "ftol": tol, "gtol": np.sqrt(tol)}
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+    b = result.x / np.linalg.norm(result.x)
     b *= np.sign(b[np.argmax(np.abs(b))])
     reached = float(contrast((S @ b)[:, None])[0])
-    return (b, reached) if reached >= values.max() else (start, float(values.max()))
+    if reached < values.max():
+        b, reached = start, float(values.max())
+    return b, reached, result

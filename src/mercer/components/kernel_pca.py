@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.components.base import KernelFeatures
+from mercer.components.base import KernelFeatures, dtype_of
 from mercer.components.dimension import N_SCREE, check_dimension, count_for
 from mercer.components.preimages import (
     PREIMAGES,
     RidgePreimages,
     distance_preimages,
     fixed_point_preimages,
+    inner_products,
     learned_rows,
 )
 from mercer.components.removal import is_table
@@ -46,7 +47,7 @@ class KernelPCA(KernelFeatures):
     n_components : None, int, float or "auto"
         None: all whose eigenvalue is above rounding. A number: the first so many. Between 0 and 1: as many as explain
         this share of the variance. "auto": those before the elbow of the first 100 eigenvalues, where the profile
-        likelihood of two groups of eigenvalues is largest (Zhu and Ghodsi 2006).
+        likelihood of two groups of eigenvalues is largest [Zhu2006]_.
     kernel : Kernel, optional
         By default a Gaussian whose width is the median distance of the data. A conditionally positive kernel has its
         polynomials removed, too. A kernel without any promise (order None) may be indefinite: its components are
@@ -85,17 +86,19 @@ class KernelPCA(KernelFeatures):
         Bounds of the distance to an exact eigenvalue: rounding for "dense", estimated from the residual for "lanczos";
         for "nystroem" the trace of what the landmarks miss, by which the exact λ_m are larger at most.
     explained_variance_ratio_ : array of shape (n_components_,)
-        |λ_m| as a share of their sum (for "nystroem" a lower bound of it).
+        |λ_m| as a share of their sum; for "nystroem" a lower bound of it. NaN for "lanczos" if negative eigenvalues
+        cannot be ruled out (a given matrix, or a kernel of order None), since their sum is then not the trace.
     n_components_, kernel_ : int, Kernel
         What was used.
     eigen_solver_, status_, n_iter_, history_
         Solver, how it ended, number of products, and relative error after each.
     rows_, dual_coef_ : rows, array of shape (len(rows_), n_components_)
-        Training rows (or landmarks), and the coefficients of their kernel functions.
+        Training rows (or landmarks; of a given matrix their positions), and the coefficients of their kernel functions.
 
     Notes
     -----
-    Eigenvalues below n · 2.2e-16 times the norm of K are rounding and never used. Memory: "dense" two n x n matrices,
+    Eigenvalues below n · 2.2e-16 times the norm of K (1.2e-7 for a given matrix in single precision) are rounding and
+    never used. Memory: "dense" two n x n matrices,
     "lanczos" about 14 n (2 n_components + 16) numbers, "nystroem" 3 n · n_landmarks numbers. [Smola1998]_, section 5.1.
 
     Examples
@@ -150,18 +153,21 @@ class KernelPCA(KernelFeatures):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the components and return the scores of the training rows, those that `transform` gives."""
-        scores = self.fit(X).embedding_
-        return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
+        return self.fit(X).embedding_.astype(dtype_of(self._rows(X, reset=False)))
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows whose images are close to the points with these scores in feature space.
 
         The exact pre-image does not exist in general. "ridge": a kernel ridge regression of the training rows on their
-        scores (Bakır et al. 2004), for any kernel on vectors, learned on 2000 rows at most when it is first used.
-        "fixed_point": the row whose image is nearest, by the iteration of Mika et al. (1999), damped, from the nearest
-        training row. "distance": from the distances to the ten nearest training rows (Kwok and Tsang 2004). These two
-        need a positive definite function of the distance. "auto" is "ridge", by far the best for scores of rows like
-        those of the training; to clean noisy rows, whose scores are unlike any in training, the others do better.
+        scores [Bakir2004]_, for any kernel on vectors, learned on 2000 rows at most when it is first used.
+        "fixed_point": the row whose image is nearest, by the iteration of [Mika1999]_, damped, from the nearest
+        training row. "distance": from the distances to the ten nearest training rows [Kwok2004]_. These two need a
+        positive definite function of the distance.
+
+        "ridge" is by far the best for scores of rows like those of the training. Scores of noisy rows are unlike any in
+        training, and "distance", which stays among the neighbours, cleans them better. "auto" takes the row of "ridge"
+        if its own scores are as near to the given ones as those of training rows that were left out, and else that of
+        "distance"; it is "ridge" for kernels that are not a function of the distance.
 
         Removed linear functions cannot be known from the scores: they are set to their mean.
 
@@ -179,30 +185,57 @@ class KernelPCA(KernelFeatures):
             )
         if self.kernel_.pairwise or not is_table(self.rows_):
             raise TypeError(f"{self.kernel_!r} was not given vectors, so that there are no rows to go back to.")
-        method = self._chosen_preimage()
-        rows = self.rows_.toarray() if sparse.issparse(self.rows_) else np.asarray(self.rows_)
-        if method == "ridge":
-            if not hasattr(self, "_ridge"):
-                some = learned_rows(len(rows))
-                self._ridge = RidgePreimages(self.transform(rows[some]), rows[some])
-            X = self._ridge(Z)
-        else:
-            find = fixed_point_preimages if method == "fixed_point" else distance_preimages
-            # Components that hardly move the point would only bring the rounding errors of their scores.
-            used = np.abs(self.eigenvalues_) > _NEGLIGIBLE * np.abs(self.eigenvalues_[0])
-            scores = np.where(used, Z * np.sign(self.eigenvalues_), 0.0)
-            X = find(self.kernel_, rows, self._mean_coef + scores @ self.dual_coef_.T)
-        return X.astype(Z.dtype, copy=False)
-
-    def _chosen_preimage(self) -> str:
+        of_distance = self.kernel_.stationary and self.kernel_.order == 0
         if self.preimage in ("auto", "ridge"):
-            return "ridge"
-        if not self.kernel_.stationary or self.kernel_.order != 0:
+            X = self._learned_preimages(Z, trusted=self.preimage == "ridge" or not of_distance)
+        elif of_distance:
+            X = self._searched_preimages(Z, self.preimage)
+        else:
             raise ValueError(
                 f"preimage of KernelPCA must be 'ridge' for {self.kernel_!r}, got {self.preimage!r}; the others need a "
                 "positive definite function of the distance."
             )
-        return self.preimage
+        return X.astype(Z.dtype, copy=False)
+
+    def _learned_preimages(self, Z: Array, *, trusted: bool) -> Array:
+        """Rows by the ridge map; where it is not to be trusted and their scores are too far from Z, by distances."""
+        if not hasattr(self, "_ridge"):
+            rows = self._dense_rows()
+            some = learned_rows(len(rows))
+            scores = self._features(_safe_indexing(self.rows_, some))
+            if not np.ptp(scores, axis=0).any():
+                raise ValueError(
+                    f"n_landmarks of KernelPCA must give two rows or more that differ for preimage={self.preimage!r}, "
+                    f"got {len(some)} alike; raise n_landmarks."
+                )
+            self._ridge = RidgePreimages(scores, rows[some])
+        X = self._ridge(Z)
+        if trusted:
+            return X
+        if not hasattr(self, "_ridge_error"):
+            self._ridge_error = np.max(self._mismatch(self._ridge.left_out, self._ridge.scores))
+        doubtful = self._mismatch(X, Z) > self._ridge_error
+        if doubtful.any():
+            X[doubtful] = self._searched_preimages(Z[doubtful], "distance")
+        return X
+
+    def _mismatch(self, X: Array, Z: Array) -> Array:
+        return np.sum((self._features(X) - Z) ** 2, axis=1)
+
+    def _searched_preimages(self, Z: Array, method: str) -> Array:
+        """Rows by a method that needs the points in feature space."""
+        # Components that hardly move the point would only bring the rounding errors of their scores.
+        used = np.abs(self.eigenvalues_) > _NEGLIGIBLE * np.abs(self.eigenvalues_[0])
+        scores = np.where(used, Z * np.sign(self.eigenvalues_), 0.0)
+        points = np.column_stack([np.ones(len(Z)), scores])
+        rows, basis = self._dense_rows(), np.vstack([self._mean_coef, self.dual_coef_.T])
+        inner = points @ inner_products(self.kernel_, rows, basis)
+        if method == "distance":
+            return distance_preimages(self.kernel_, rows, points @ basis, inner)
+        return fixed_point_preimages(self.kernel_, rows, points @ basis, rows[np.argmax(inner, axis=1)])
+
+    def _dense_rows(self) -> Array:
+        return self.rows_.toarray() if sparse.issparse(self.rows_) else np.asarray(self.rows_)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distances in feature space of the rows of X from their projections on the components.
@@ -229,8 +262,12 @@ class KernelPCA(KernelFeatures):
                 raise ValueError(
                     f"{name} of KernelPCA must be one of {choices}, got {getattr(self, name)!r}; choose one of them."
                 )
-        if not isinstance(self.tol, float) or not 0 < self.tol < 1:
-            raise ValueError(f"tol of KernelPCA must be between 0 and 1, got {self.tol!r}; give a relative error.")
+        if self.n_components is None and self.eigen_solver == "lanczos":
+            raise ValueError(
+                "n_components of KernelPCA must be a number, a share of the variance or 'auto' for "
+                "eigen_solver='lanczos', got None; use 'dense' for all components."
+            )
+        self._check_tol()
         self._count("max_iter")
         if self.n_landmarks is not None:
             self._count("n_landmarks")
@@ -239,30 +276,30 @@ class KernelPCA(KernelFeatures):
                     f"n_landmarks of KernelPCA must be None for eigen_solver={self.eigen_solver!r}, got "
                     f"{self.n_landmarks!r}; only 'nystroem' has landmarks."
                 )
+            if isinstance(self.n_components, Integral) and self.n_landmarks < int(self.n_components):
+                raise ValueError(
+                    f"n_landmarks of KernelPCA must be at least n_components={self.n_components}, got "
+                    f"{self.n_landmarks!r}; a landmark gives one component at most."
+                )
 
     def _chosen_solver(self, n: int) -> str:
-        if self.eigen_solver == "auto":
-            if self.n_landmarks is not None:
-                return "nystroem"
+        solver = self.eigen_solver
+        if solver == "auto":
             first = {"auto": N_SCREE, None: n}.get(self.n_components, self.n_components)
             few = first <= n / 20 and (first >= 1 or self._definite)
-            return "lanczos" if n > DENSE_ROWS and few else "dense"
-        if self.eigen_solver == "nystroem" and self.kernel_.order != 0:
+            exact = "lanczos" if n > DENSE_ROWS and few else "dense"
+            solver = exact if self.n_landmarks is None else "nystroem"
+        if solver == "nystroem" and self.kernel_.order != 0:
             raise ValueError(
                 f"kernel of KernelPCA must be positive definite (order 0) for eigen_solver='nystroem', got "
                 f"{self.kernel_!r}; use 'lanczos'."
             )
-        if self.eigen_solver == "lanczos" and self._is_share and not self._definite:
+        if solver == "lanczos" and self._is_share and not self._definite:
             raise ValueError(
                 f"n_components of KernelPCA must be a number for eigen_solver='lanczos' and {self.kernel_!r}, got "
                 f"{self.n_components!r}; the variance is known from the trace of positive kernels only, use 'dense'."
             )
-        return self.eigen_solver
-
-    @property
-    def _definite(self) -> bool:
-        """Whether no eigenvalue of K̃ can be negative; a given matrix promises nothing."""
-        return self.kernel_.order is not None and not self.kernel_.pairwise
+        return solver
 
     @property
     def _is_share(self) -> bool:
@@ -282,13 +319,13 @@ class KernelPCA(KernelFeatures):
 
     def _lanczos(self, X: Any, gram: Gram) -> Spectrum:
         n = gram.shape[0] - self._removed.Q.shape[1]
-        solver = LanczosSpectrum(
-            gram, self._removed, getattr(self, "_block", None) if self.warm_start else None, self.random_state
-        )
+        block = getattr(self, "_block", None) if self.warm_start else None
+        solver = LanczosSpectrum(gram, self._removed, block, definite=self._definite, random_state=self.random_state)
         k = min(self._n_first or _FIRST_GUESS, n)
         while True:
             spectrum = solver.leading(k, tol=self.tol, max_iter=self.max_iter)
-            self._block = solver.block
+            if self.warm_start:
+                self._block = solver.block
             enough = count_for(self.n_components, spectrum.pairs.values, spectrum.total) is not None
             if enough or len(spectrum.pairs.values) < k or spectrum.pairs.status != "optimal":
                 return spectrum
@@ -304,7 +341,8 @@ class KernelPCA(KernelFeatures):
     def _store(self, X: Any, spectrum: Spectrum) -> None:
         """Keep as many components as are wanted, and what new rows need."""
         self._refuse_nothing(len(spectrum.pairs.values))
-        k = count_for(self.n_components, spectrum.pairs.values, spectrum.total) or len(spectrum.pairs.values)
+        wanted = count_for(self.n_components, spectrum.pairs.values, spectrum.total)
+        k = wanted or len(spectrum.pairs.values)
         pairs = spectrum.pairs.where(slice(k))
         self.n_components_ = k
         self.eigenvalues_ = pairs.values
@@ -319,13 +357,21 @@ class KernelPCA(KernelFeatures):
         self._removed_coef = spectrum.removed_coef
         self._removed_gram = spectrum.removed_gram
         self._mean_coef = spectrum.mean_coef
-        self.__dict__.pop("_ridge", None)  # of an earlier fit
-        self._warn(spectrum)
+        for name in ("_ridge", "_ridge_error", *(() if self.warm_start else ("_block",))):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self._warn(spectrum.total, reached=wanted is not None)
 
-    def _warn(self, spectrum: Spectrum) -> None:
+    def _warn(self, total: float, *, reached: bool) -> None:
         self._warn_of_fewer(self.n_components_)
+        if not reached and self.eigen_solver_ == "nystroem":
+            warnings.warn(
+                f"The {len(self.rows_)} landmarks of KernelPCA explain only {self.explained_variance_ratio_.sum():.3g} "
+                f"of the variance, not the share {self.n_components} asked for; raise n_landmarks.",
+                UserWarning,
+                stacklevel=4,
+            )
         n = len(self.eigenvectors_) - self._removed.Q.shape[1]
-        if n > 2 and np.abs(self.eigenvalues_[0]) < (1 + 1e-6) * spectrum.total / n:
+        if n > 2 and np.abs(self.eigenvalues_[0]) < (1 + 1e-6) * total / n:
             warnings.warn(
                 f"The spectrum of {self.kernel_!r} is flat: all rows look different, and any directions would do as "
                 "components; widen the kernel or scale the columns.",

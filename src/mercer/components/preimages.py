@@ -5,12 +5,14 @@ A point is given by coefficients c of kernel functions: Σ_i c_i Φ(x_i).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
 from mercer.kernels import Gaussian, Kernel
@@ -29,8 +31,8 @@ def fixed_point_preimages(
 ) -> Array:
     """Rows z whose images are nearest to Σ_i c_i Φ(x_i), for a function k(r²) of the distance.
 
-    z ← Σ_i c_i k'(r_i²) x_i / Σ_i c_i k'(r_i²), for the Gaussian kernel the iteration of Mika et al. (1999). A step is
-    halved until the value Σ_i c_i k(x_i, z) does not fall, so that the best row so far is never lost.
+    z ← Σ_i c_i k'(r_i²) x_i / Σ_i c_i k'(r_i²), for the Gaussian kernel the iteration of [Mika1999]_. A step is halved
+    until the value Σ_i c_i k(x_i, z) does not fall, so that the best row so far is never lost, not by Ctrl-C either.
 
     Parameters
     ----------
@@ -43,7 +45,8 @@ def fixed_point_preimages(
     start : array of shape (m, d), optional
         By default the nearest of the rows of X.
     max_iter, tol : int, float
-        Most steps, and the length of a step at which to stop, relative to the spread of X.
+        Most steps, and the length of a step at which to stop, relative to the distance at which the kernel has fallen
+        to half of k(0).
 
     Examples
     --------
@@ -53,28 +56,35 @@ def fixed_point_preimages(
     >>> fixed_point_preimages(Gaussian(1.0), np.array([[0.0], [1.0]]), np.array([[0.5, 0.5]])).round(3)
     array([[0.5]])
     """
-    return _in_blocks(
-        lambda part: _fixed_points(
-            kernel, X, coef[part], None if start is None else start[part], max_iter, tol * np.sqrt(X.var(axis=0).sum())
-        ),
-        len(coef),
-        len(X),
-    )
+    centre, X, largest = _centred(X)
+    half = np.array([0.5 * _at_zero(kernel, X.shape[1])])
+    length2 = float(_inverse_profile(kernel, half, largest, X.shape[1])[0])
+    Z = X[np.argmax(inner_products(kernel, X, coef), axis=1)] if start is None else start - centre
+    try:
+        for part in _blocks(len(coef), len(X)):
+            _ascend(kernel, X, coef[part], Z[part], length2, max_iter, tol * np.sqrt(length2))
+    except KeyboardInterrupt:
+        warnings.warn(
+            "fixed_point_preimages was interrupted and returns the best rows so far; give them as start to go on.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Z + centre
 
 
-def _fixed_points(kernel: Any, X: Array, coef: Array, start: Array | None, max_iter: int, shortest: float) -> Array:
+def _ascend(kernel: Any, X: Array, coef: Array, Z: Array, length2: float, max_iter: int, shortest: float) -> None:
+    """Improve the rows Z in place."""
     n_dims = X.shape[1]
 
     def value(Z: Array, active: Array) -> tuple[Array, Array]:
         r2 = euclidean_distances(Z, X, squared=True)
         return np.einsum("ij,ij->i", coef[active], kernel.of_squared_distance(r2, n_dims)), r2
 
-    Z = X[np.argmax(_against_training(kernel, X, coef), axis=1)] if start is None else start.copy()
     active = np.arange(len(Z))
     best, r2 = value(Z, active)
     length = np.ones(len(Z))
     for _ in range(max_iter):
-        weights = -coef[active] * _slope(kernel, r2, n_dims)
+        weights = -coef[active] * _slope(kernel, r2, length2, n_dims)
         total = weights.sum(axis=1, keepdims=True)
         # Uphill is where the weighted mean lies, or away from it if the weights sum to less than zero.
         towards = (weights @ X - total * Z[active]) / np.maximum(np.abs(total), 1e-300)
@@ -90,14 +100,15 @@ def _fixed_points(kernel: Any, X: Array, coef: Array, start: Array | None, max_i
         active, r2 = active[going], r2[going]
         if not active.size:
             break
-    return Z
 
 
-def distance_preimages(kernel: Kernel, X: Array, coef: Array, *, n_neighbors: int = 10) -> Array:
+def distance_preimages(
+    kernel: Kernel, X: Array, coef: Array, inner: Array | None = None, *, n_neighbors: int = 10
+) -> Array:
     """Rows at the right distances from their nearest neighbours, for a decreasing function k(r²) of the distance.
 
     The distance of the point from Φ(x_i) tells that of z from x_i; z is placed among the neighbours by least squares in
-    their span (Kwok and Tsang 2004). No iteration.
+    their span [Kwok2004]_. No iteration.
 
     Parameters
     ----------
@@ -107,6 +118,8 @@ def distance_preimages(kernel: Kernel, X: Array, coef: Array, *, n_neighbors: in
         The x_i.
     coef : array of shape (m, n)
         Coefficients of m points.
+    inner : array of shape (m, n), optional
+        Inner products of the points with the images of the rows, where they are known.
     n_neighbors : int
         How many neighbours.
 
@@ -121,34 +134,30 @@ def distance_preimages(kernel: Kernel, X: Array, coef: Array, *, n_neighbors: in
            [1.],
            [3.]])
     """
-    return _in_blocks(lambda part: _by_distances(kernel, X, coef[part], n_neighbors), len(coef), len(X))
-
-
-def _by_distances(kernel: Any, X: Array, coef: Array, n_neighbors: int) -> Array:
+    centre, X, largest = _centred(X)
     n_dims = X.shape[1]
-    inner = _against_training(kernel, X, coef)
-    at_zero = float(kernel.of_squared_distance(np.zeros(1), n_dims)[0])
+    inner = inner_products(kernel, X, coef) if inner is None else inner
     norms = np.einsum("ij,ij->i", inner, coef)[:, None]
-    nearest = np.argsort(-inner, axis=1)[:, :n_neighbors]
+    parts = _blocks(len(coef), len(X))
+    nearest = np.vstack([np.argsort(-inner[part], axis=1)[:, :n_neighbors] for part in parts])
     # ||Φ(z) - Φ(x_i)||² = 2 k(0) - 2 k(r²) is set to the squared distance of the point from Φ(x_i).
-    similar = 0.5 * (at_zero - norms) + np.take_along_axis(inner, nearest, axis=1)
-    largest = euclidean_distances(X[:1], X, squared=True).max()
-    r2 = _inverse_profile(kernel, similar, 4.0 * largest + 1.0, n_dims)
+    similar = 0.5 * (_at_zero(kernel, n_dims) - norms) + np.take_along_axis(inner, nearest, axis=1)
+    r2 = _inverse_profile(kernel, similar, largest, n_dims)
     Z = np.empty((len(coef), n_dims))
     for i, neighbours in enumerate(nearest):
-        centre = X[neighbours].mean(axis=0)
-        spread = X[neighbours] - centre
+        middle = X[neighbours].mean(axis=0)
+        spread = X[neighbours] - middle
         own = np.einsum("ij,ij->i", spread, spread)
         # |z - x_j|² = |z - c|² - 2 (z - c)ᵀ(x_j - c) + |x_j - c|²; the mean over j removes |z - c|².
         right = 0.5 * (own - own.mean() - (r2[i] - r2[i].mean()))
-        Z[i] = centre + np.linalg.lstsq(spread, right, rcond=1e-6)[0]
-    return Z
+        Z[i] = middle + np.linalg.lstsq(spread, right, rcond=1e-6)[0]
+    return Z + centre
 
 
 class RidgePreimages:
     """A kernel ridge regression of rows on scores, with the penalty that predicts left-out rows best.
 
-    A learned map, after Bakır et al. (2004).
+    A learned map, after [Bakir2004]_.
 
     Parameters
     ----------
@@ -156,6 +165,15 @@ class RidgePreimages:
         Scores.
     X : array of shape (n, d)
         Their rows.
+
+    Attributes
+    ----------
+    penalty : float
+        The penalty.
+    scores : array of shape (n, k)
+        Z.
+    left_out : array of shape (n, d)
+        What the map says of each row when it is left out.
 
     Examples
     --------
@@ -168,23 +186,24 @@ class RidgePreimages:
 
     def __init__(self, Z: Array, X: Array):
         self._kernel = Gaussian.scaled_to(Z)
-        self._Z = Z
+        self.scores = Z
         self._mean = X.mean(axis=0)
-        values, vectors = eigh(self._kernel(Z))
+        values, vectors = eigh(self._kernel(Z), driver="evd")
         rotated = vectors.T @ (X - self._mean)
         squared = vectors**2
-        errors = {}
+        smallest = np.inf
         for penalty in max(values[-1], 1.0) * np.geomspace(1e-12, 1.0, 25):
             inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
+            coef = vectors @ (inverse[:, None] * rotated)
             # Residual of each row when it is left out.
-            left_out = (vectors @ (inverse[:, None] * rotated)) / (squared @ inverse)[:, None]
-            errors[penalty] = np.sum(left_out**2)
-        self.penalty = min(errors, key=lambda penalty: errors[penalty])
-        self._coef = vectors @ (rotated / (np.maximum(values, 0.0) + self.penalty)[:, None])
+            residuals = coef / (squared @ inverse)[:, None]
+            if np.sum(residuals**2) < smallest:
+                smallest = float(np.sum(residuals**2))
+                self.penalty, self._coef, self.left_out = float(penalty), coef, X - residuals
 
     def __call__(self, Z: Any) -> Array:
         """Rows for these scores."""
-        return np.asarray(Gram(self._kernel, Z, self._Z) @ self._coef) + self._mean
+        return np.asarray(Gram(self._kernel, Z, self.scores) @ self._coef) + self._mean
 
 
 def learned_rows(n: int) -> Array:
@@ -194,29 +213,43 @@ def learned_rows(n: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(n, _LEARNED_ROWS, replace=False))
 
 
-def _against_training(kernel: Kernel, X: Array, coef: Array) -> Array:
-    """Inner products of the points with the images of the rows."""
+def inner_products(kernel: Kernel, X: Array, coef: Array) -> Array:
+    """Inner products of points Σ_i c_i Φ(x_i), one for each row of `coef`, with all Φ(x_j)."""
     return np.asarray(Gram(kernel, X) @ coef.T).T
 
 
-def _slope(kernel: Any, r2: Array, n_dims: int) -> Array:
+def _centred(X: Array) -> tuple[Array, Array, float]:
+    """The mean of the rows, the rows without it, which would cost digits of their distances, and their diameter².
+
+    The diameter is that of a ball around the mean.
+    """
+    centre = X.mean(axis=0)
+    X = X - centre
+    return centre, X, max(4.0 * float(np.einsum("ij,ij->i", X, X).max()), float(np.finfo(np.float64).tiny))
+
+
+def _at_zero(kernel: Any, n_dims: int) -> float:
+    return float(kernel.of_squared_distance(np.zeros(1), n_dims)[0])
+
+
+def _slope(kernel: Any, r2: Array, length2: float, n_dims: int) -> Array:
     """dk/dr², by differences: all stationary kernels can be evaluated, not all know their derivative."""
-    h = 1e-4 * float(r2.mean()) + 1e-300
+    h = 1e-4 * (r2 + length2)
     low = np.maximum(r2 - h, 0.0)
     high = r2 + h
     return (kernel.of_squared_distance(high, n_dims) - kernel.of_squared_distance(low, n_dims)) / (high - low)
 
 
 def _inverse_profile(kernel: Any, values: Array, largest: float, n_dims: int) -> Array:
-    """Squared distances at which a decreasing kernel has these values, by bisection."""
-    low, high = np.zeros_like(values), np.full_like(values, largest)
+    """Squared distances, `largest` at most, at which a decreasing kernel has these values: bisection of logarithms."""
+    low, high = np.full_like(values, np.log(largest) - 100.0), np.full_like(values, np.log(largest))
     for _ in range(60):
         middle = 0.5 * (low + high)
-        farther = kernel.of_squared_distance(middle, n_dims) > values
+        farther = kernel.of_squared_distance(np.exp(middle), n_dims) > values
         low, high = np.where(farther, middle, low), np.where(farther, high, middle)
-    return 0.5 * (low + high)
+    return np.exp(0.5 * (low + high))
 
 
-def _in_blocks(find: Callable[[slice], Array], n_points: int, n_rows: int) -> Array:
+def _blocks(n_points: int, n_rows: int) -> Iterator[slice]:
     size = max(1, _BLOCK_MEMORY // (8 * n_rows))
-    return np.vstack([find(slice(start, start + size)) for start in range(0, n_points, size)])
+    return (slice(start, start + size) for start in range(0, n_points, size))

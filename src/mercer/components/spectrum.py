@@ -30,7 +30,7 @@ class Spectrum:
     pairs : Eigenpairs
         Those above rounding.
     total : float
-        Sum of all |λ|, or a bound of it.
+        Sum of all |λ|, or a bound of it; NaN if neither is known.
     positions : array of int
         Rows whose kernel functions are used.
     coef : array of shape (len(positions), k)
@@ -55,15 +55,15 @@ class Spectrum:
 
 def dense_spectrum(gram: Gram, removed: RemovedFunctions, k: int | None, *, definite: bool) -> Spectrum:
     """The k largest eigenpairs, or all, of the matrix in memory."""
-    Q, K = removed.Q, gram.toarray()
+    Q, K = removed.Q, gram.toarray().astype(np.float64, copy=False)
     trace, KQ = float(np.trace(K)), K @ Q
     half = KQ - 0.5 * Q @ (Q.T @ KQ)
     for start in range(0, len(K), 512):
         rows = slice(start, start + 512)
         K[rows] -= Q[rows] @ half.T + half[rows] @ Q.T
     pairs = dense_eigenpairs(K, k, definite=definite)
-    total = trace - float(np.sum(Q * KQ)) if definite else float(np.abs(pairs.values).sum())
-    return _exact(pairs, KQ, total, removed)
+    total = trace - float(np.sum(Q * KQ)) if definite else pairs.total
+    return _exact(pairs, KQ, total, removed, gram)
 
 
 class LanczosSpectrum:
@@ -77,13 +77,18 @@ class LanczosSpectrum:
         What is projected out.
     block : array of shape (n, b), optional
         Vectors of an earlier fit to start from.
+    definite : bool
+        Whether no eigenvalue is negative, so that their sum is the trace.
     random_state
         Chooses the columns to start from.
     """
 
-    def __init__(self, gram: Gram, removed: RemovedFunctions, block: Array | None, random_state: Any):
+    def __init__(
+        self, gram: Gram, removed: RemovedFunctions, block: Array | None, *, definite: bool, random_state: Any
+    ):
         self._gram = gram
         self._removed = removed
+        self._definite = definite
         self._rng = check_random_state(random_state)
         self._KQ = np.empty((gram.shape[0], 0))
         self.block = block if block is not None and len(block) == gram.shape[0] else self._KQ
@@ -94,8 +99,8 @@ class LanczosSpectrum:
             self._product, self._start(2 * k + 16), k, tol=tol, max_iter=max_iter, orthogonal_to=self._removed.Q
         )
         self.block = pairs.block
-        total = float(self._gram.diagonal().sum() - np.sum(self._removed.Q * self._KQ))
-        return _exact(pairs, self._KQ, total, self._removed)
+        trace = float(self._gram.diagonal().sum() - np.sum(self._removed.Q * self._KQ))
+        return _exact(pairs, self._KQ, trace if self._definite else np.nan, self._removed, self._gram)
 
     def _product(self, V: Array) -> Array:
         """K̃ V; the first product brings K Q along, which would cost another evaluation of K."""
@@ -126,10 +131,11 @@ def nystroem_spectrum(
     C = L.T @ L - QL.T @ QL
     total = float(np.trace(C)) + low_rank.trace_error
     small = dense_eigenpairs(C, k, definite=True)
-    kept = _above_rounding(small.values, L @ QL.T)
+    rounding = _rounding(small.values, L @ QL.T, gram)
+    kept = small.values > rounding
     values, directions = small.values[kept], small.vectors[:, kept]
     vectors = (L @ directions - Q @ (QL @ directions)) / np.sqrt(values)
-    errors = np.full(len(values), low_rank.trace_error)
+    errors = np.full(len(values), max(low_rank.trace_error, rounding))
     pairs = Eigenpairs(values, vectors, vectors * values, errors, vectors).with_signs()
     directions = directions * np.sign(np.einsum("ij,ij->j", vectors, pairs.vectors))
     mean = W @ L.mean(axis=0) if Q.shape[1] else np.zeros(len(W))
@@ -137,8 +143,9 @@ def nystroem_spectrum(
     return Spectrum(pairs, total, landmarks, W @ directions, QL @ directions, W @ QL.T, QL @ QL.T, mean)
 
 
-def _exact(pairs: Eigenpairs, KQ: Array, total: float, removed: RemovedFunctions) -> Spectrum:
-    pairs = pairs.where(_above_rounding(pairs.values, KQ))
+def _exact(pairs: Eigenpairs, KQ: Array, total: float, removed: RemovedFunctions, gram: Gram) -> Spectrum:
+    rounding = _rounding(pairs.values, KQ, gram)
+    pairs = replace(pairs, errors=np.maximum(pairs.errors, rounding)).where(np.abs(pairs.values) > rounding)
     # Eigenvectors of tiny eigenvalues mix with Q, whose eigenvalue is zero; divided by √λ that would be seen.
     pairs = replace(pairs, vectors=removed.project_out(pairs.vectors))
     n, p = KQ.shape
@@ -147,7 +154,7 @@ def _exact(pairs: Eigenpairs, KQ: Array, total: float, removed: RemovedFunctions
     return Spectrum(pairs, total, np.arange(n), coef, KQ.T @ coef, removed.Q, removed.Q.T @ KQ, mean)
 
 
-def _above_rounding(values: Array, KQ: Array) -> Array:
-    """Which eigenvalues are more than rounding errors of the matrix before anything was projected out."""
+def _rounding(values: Array, KQ: Array, gram: Gram) -> float:
+    """How far rounding errors of the matrix, before anything was projected out, may move eigenvalues."""
     norm = max(np.abs(values).max(initial=0.0), np.linalg.norm(KQ, axis=0).max(initial=0.0))
-    return np.abs(values) > len(KQ) * np.finfo(np.float64).eps * norm
+    return float(len(KQ) * np.finfo(gram.dtype).eps * norm)

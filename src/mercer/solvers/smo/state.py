@@ -18,8 +18,10 @@ Array = NDArray[Any]
 
 # A block is left when its largest violation has fallen to this share. After as many steps on pairs as cost these
 # multiples of a guess of the free variables at the optimum, such guesses are tried, if the relative gap is below this,
-# so that they may be right; they may be wrong by this share of the violation that is aimed at.
-_SHARE, _PATIENCE, _NEAR, _SLACK = 0.1, (2, 4, 8, 16), 0.05, 0.1
+# so that they may be right, or if there are few, or if pairs get nowhere; they may be wrong by this share of the
+# violation that is aimed at.
+_SHARE, _PATIENCE, _NEAR, _SLACK = 0.1, (2, 4, 8, 16, 128), 0.05, 0.1
+_FEW = 100
 # A larger share will do if the gap is then below this share of the wanted one.
 _ENOUGH = 0.7
 # Error of the gradient from columns in single precision, in units of the change of B; violations are clear if larger.
@@ -96,13 +98,13 @@ class State:
         B, g = self.B[chosen], self._g[chosen].astype(precision)
         K = self._columns.corner(chosen).astype(precision, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
-        near = self._relative_gap < _NEAR
+        near = self._relative_gap < _NEAR or len(chosen) < _FEW
         for patience in _PATIENCE:
             n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
             _, violation = descend(K, g, B, box, self._paired, target, n_steps)
             if violation <= target:
                 break
-            if near:
+            if near or patience == _PATIENCE[-2]:
                 solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
