@@ -9,8 +9,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "components", "datasets", "kernels", "losses", "machines", "plots", "problems", "regularizers", "relevance",
-    "solvers",
+    "components", "datasets", "graphs", "kernels", "losses", "machines", "plots", "problems", "regularizers",
+    "relevance", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -24,6 +24,9 @@ _ESTIMATORS = {
     "KernelPCClassifier": "relevance",
     "KernelPCA": "components",
     "KernelFeatureAnalysis": "components",
+    "LaplacianEigenmaps": "graphs",
+    "DiffusionMap": "graphs",
+    "SpectralClustering": "graphs",
 }
 
 __all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]

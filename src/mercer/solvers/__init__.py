@@ -8,6 +8,7 @@ from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Iterate, Solver, SolverResult, check_options
 from mercer.solvers.selection import SOLVERS, SolverName, check_solver_name, choose_solver
 from mercer.solvers.smo import SMO
+from mercer.solvers.sparse_eigen import leading_eigenpairs
 from mercer.solvers.working_set import WorkingSet
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Eigenpairs",
     "dense_eigenpairs",
     "lanczos_eigenpairs",
+    "leading_eigenpairs",
     "sample_columns",
     "SOLVERS",
     "SolverName",

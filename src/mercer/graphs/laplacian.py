@@ -1,0 +1,112 @@
+"""The Laplacian of a graph in its three forms, and the spectrum of the random walk on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer.solvers.sparse_eigen import leading_eigenpairs
+
+Array = NDArray[Any]
+
+LAPLACIANS = ("unnormalised", "symmetric", "random_walk")
+
+
+def degrees(W: Any) -> Array:
+    """Sums of the weights of each vertex."""
+    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+
+
+def laplacian(W: Any, kind: str = "unnormalised") -> Any:
+    """The graph Laplacian D - W, or one of its normalised forms.
+
+    Parameters
+    ----------
+    W : array or sparse array of shape (n, n)
+        Symmetric weights >= 0.
+    kind : {"unnormalised", "symmetric", "random_walk"}
+        D - W, I - D^(-1/2) W D^(-1/2), or I - D⁻¹W, with D = diag(Σ_j W_ij).
+
+    Notes
+    -----
+    fᵀ(D - W)f = 1/2 Σ_ij W_ij (f_i - f_j)²; the multiplicity of the eigenvalue 0, in all three forms, is the number of
+    connected parts of the graph [VonLuxburg2007]_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.graphs import laplacian
+    >>> laplacian(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    if kind not in LAPLACIANS:
+        raise ValueError(f"kind of laplacian must be one of {LAPLACIANS}, got {kind!r}; choose one of them.")
+    d = degrees(W)
+    if kind != "unnormalised" and np.any(d <= 0):
+        raise ValueError(
+            f"W of laplacian must have weights at every vertex to be normalised, got {int(np.sum(d <= 0))} isolated "
+            "vertices; leave them out, or take kind='unnormalised'."
+        )
+    if kind == "unnormalised":
+        return _diagonal(d, W) - W
+    if kind == "symmetric":
+        return _diagonal(np.ones_like(d), W) - scaled(W, d**-0.5, d**-0.5)
+    return _diagonal(np.ones_like(d), W) - scaled(W, 1.0 / d, np.ones_like(d))
+
+
+@dataclass(frozen=True)
+class WalkSpectrum:
+    """Leading eigenpairs of the random walk D⁻¹W.
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        θ_m, decreasing, the first being 1; those of the random-walk Laplacian are 1 - θ_m.
+    functions : array of shape (n, k)
+        Right eigenvectors ψ_m, with mean square 1 in the stationary distribution of the walk: Σ_i d_i ψ_mi² = Σ_i d_i.
+    residuals : array of shape (k,)
+        ||S v - θ v|| for the eigenvectors v = D^(1/2) ψ, of unit length, of S = D^(-1/2) W D^(-1/2).
+    method, status : str
+        How they were found, and whether all residuals are as small as asked ("optimal").
+    """
+
+    values: Array
+    functions: Array
+    residuals: Array
+    method: str
+    status: str
+
+
+def walk_spectrum(W: Any, k: int, *, method: str = "auto", tol: float = 1e-9, max_iter: int = 3000) -> WalkSpectrum:
+    """The k leading eigenpairs of the random walk on a graph; see `mercer.solvers.leading_eigenpairs` for the options.
+
+    D⁻¹W is not symmetric: eigenvectors of D^(-1/2) W D^(-1/2) are found, and scaled by D^(-1/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.graphs import walk_spectrum
+    >>> walk_spectrum(np.ones((3, 3)) - np.eye(3), 2).values.round(3)
+    array([ 1. , -0.5])
+    """
+    d = degrees(W)
+    root = np.sqrt(d)
+    pairs, method = leading_eigenpairs(scaled(W, 1.0 / root, 1.0 / root), k, method=method, tol=tol, max_iter=max_iter)
+    functions = pairs.vectors * np.sqrt(d.sum()) / root[:, None]
+    return WalkSpectrum(pairs.values, functions, pairs.errors, method, pairs.status)
+
+
+def scaled(W: Any, left: Array, right: Array) -> Any:
+    """Weights left_i W_ij right_j."""
+    if sparse.issparse(W):
+        return sparse.csr_array(sparse.diags_array(left) @ W @ sparse.diags_array(right))
+    return left[:, None] * W * right
+
+
+def _diagonal(values: Array, W: Any) -> Any:
+    return sparse.csr_array(sparse.diags_array(values)) if sparse.issparse(W) else np.diag(values)
