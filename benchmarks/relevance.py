@@ -64,8 +64,8 @@ def compare(X, y, train, test):
     errors["grid search"] = error(search.predict(X[test]))
     for name in quick:
         faster, share = spent["grid search"] / spent[name], errors[name] / errors["grid search"]
-        print(f"   {name:13} {spent[name]:6.2f} s, {faster:4.0f} times as fast; error {errors[name]:5.2f} %, {share:.3f} "
-              "of the rival's", flush=True)  # fmt: skip
+        print(f"   {name:13} {spent[name]:6.2f} s, {faster:4.0f} times as fast; error {errors[name]:5.2f} %, "
+              f"{share:.3f} of the rival's", flush=True)  # fmt: skip
 
 
 def components(X, y):
