@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_readme_code_runs(capsys):
+def test_readme_code_runs(capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     scope = {}
     for block in blocks:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer.graphs.bandwidth import auto_width
-from mercer.graphs.neighbours import NeighbourSearch
+from mercer.graphs.checks import check_choice, check_count, check_positive, is_number
+from mercer.graphs.neighbours import SEARCHES, NeighbourSearch
 from mercer.kernels import Kernel
 
 Array = NDArray[Any]
@@ -17,6 +18,8 @@ Array = NDArray[Any]
 SYMMETRIC = ("union", "mutual", "weighted")
 # The neighbour whose distance is the local unit of length in self-tuning weights.
 _LOCAL_NEIGHBOUR = 7
+# Exponents that are larger than this all give the weight 0, but still have differences.
+_LARGEST_EXPONENT = 1e300
 
 
 class Affinity(Protocol):
@@ -24,20 +27,20 @@ class Affinity(Protocol):
 
     Attributes
     ----------
-    consistent : bool
-        Whether the weights of a training row as a new one are those that it has in the graph.
     about : dict
         What was found on the way, such as the width or how neighbours were searched.
     """
 
-    consistent: bool
     about: dict[str, Any]
 
     def fit(self, X: Any) -> Any:
         """The symmetric weights between the rows, a sparse or dense array of shape (n, n)."""
 
     def between(self, X: Any) -> Any:
-        """Weights between new rows and those of the graph, of shape (m, n)."""
+        """Weights between new rows and those of the graph, of shape (m, n), up to a factor for each new row."""
+
+    def equal_to(self, X: Any) -> Array:
+        """The row of the graph that each new row is equal to, or -1."""
 
 
 class NeighbourAffinity:
@@ -54,6 +57,8 @@ class NeighbourAffinity:
         What if i is a neighbour of j, but not the other way round: the weight counts, does not, or counts half.
     neighbors : str
         See `NeighbourSearch`.
+    owner : str
+        Whose parameters these are, for messages.
 
     Examples
     --------
@@ -65,12 +70,25 @@ class NeighbourAffinity:
            [0., 1., 0.]])
     """
 
-    consistent = False
-
-    def __init__(self, n_neighbors: int = 10, width: Any = None, symmetric: str = "union", neighbors: str = "auto"):
-        if symmetric not in SYMMETRIC:
-            raise ValueError(f"symmetric must be one of {SYMMETRIC}, got {symmetric!r}; choose one of them.")
-        self._k, self._width, self._symmetric, self._neighbors = n_neighbors, width, symmetric, neighbors
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        width: Any = None,
+        symmetric: str = "union",
+        neighbors: str = "auto",
+        *,
+        owner: str = "NeighbourAffinity",
+    ):
+        self._k = check_count(n_neighbors, "n_neighbors", owner)
+        known = width is None or (isinstance(width, str) and width in ("auto", "local"))
+        if not known and not (is_number(width) and width > 0):
+            raise ValueError(
+                f"width of {owner} must be None, 'auto', 'local' or a number > 0, got {width!r}; None gives equal "
+                "weights to all neighbours."
+            )
+        check_choice(symmetric, SYMMETRIC, "symmetric", owner)
+        check_choice(neighbors, SEARCHES, "neighbors", owner)
+        self._width, self._symmetric, self._neighbors, self._owner = width, symmetric, neighbors, owner
         self.about: dict[str, Any] = {}
 
     def fit(self, X: Any) -> sparse.csr_array:
@@ -78,8 +96,11 @@ class NeighbourAffinity:
         n = X.shape[0]
         if self._k >= n:
             raise ValueError(
-                f"n_neighbors must be less than the number of rows, {n}, got {self._k}; lower it or give more rows."
+                f"n_neighbors of {self._owner} must be less than the number of rows, {n}, got {self._k}; lower it or "
+                "give more rows."
             )
+        self._n = n
+        self._local: Array | None = None
         self._search = NeighbourSearch(X, self._neighbors)
         k = max(self._k, min(_LOCAL_NEIGHBOUR, n - 1)) if self._width == "local" else self._k
         distances, indices = self._search.of_rows(k)
@@ -87,35 +108,50 @@ class NeighbourAffinity:
         if self._width == "auto":
             self.about["width"], self.about["width_curve"] = auto_width(X)
         elif self._width == "local":
-            self._local = _positive(distances[:, min(_LOCAL_NEIGHBOUR, k) - 1])
-        weights = self._weights(distances[:, : self._k], indices[:, : self._k], getattr(self, "_local", None))
-        return symmetrised(_rows_of(weights, indices[:, : self._k], n), self._symmetric)
+            self._local = self._lengths(distances)
+        indices = indices[:, : self._k]
+        exponents = self._exponents(distances[:, : self._k], indices, self._local)
+        return symmetrised(rows_of(np.exp(-exponents), indices, n), self._symmetric)
 
     def between(self, X: Any) -> sparse.csr_array:
-        """Weights of new rows to their nearest neighbours."""
-        n = self._search._X.shape[0]
-        k = max(self._k, min(_LOCAL_NEIGHBOUR, n)) if self._width == "local" else self._k
+        """Weights of new rows to their nearest neighbours, the nearest of which has the weight 1."""
+        k = max(self._k, min(_LOCAL_NEIGHBOUR, self._n)) if self._width == "local" else self._k
         distances, indices = self._search.of(X, k)
-        local = _positive(distances[:, min(_LOCAL_NEIGHBOUR, k) - 1]) if self._width == "local" else None
-        weights = self._weights(distances[:, : self._k], indices[:, : self._k], local)
-        return _rows_of(weights, indices[:, : self._k], n)
+        local = self._lengths(distances) if self._width == "local" else None
+        indices = indices[:, : self._k]
+        exponents = self._exponents(distances[:, : self._k], indices, local)
+        # Rows far from all others would have no weights above rounding; only their ratios matter.
+        return rows_of(np.exp(exponents.min(axis=1, keepdims=True) - exponents), indices, self._n)
 
-    def same_as(self, X: Any) -> Array:
-        """The row that each new row is equal to, or -1."""
-        distances, indices = self._search.of(X, 1)
-        return np.where(distances[:, 0] == 0, indices[:, 0], -1)
+    def equal_to(self, X: Any) -> Array:
+        """The row of the graph that each new row is equal to, or -1."""
+        return self._search.equal_to(X)
 
-    def _weights(self, distances: Array, indices: Array, local: Array | None) -> Array:
-        if self._width is None:
-            return np.ones_like(distances)
-        if local is not None:
-            return np.exp(-(distances**2) / (local[:, None] * self._local[indices]))
+    def link_weights(self, distances: Array) -> Array:
+        """What the weights of rows at these distances would be, where that does not depend on the rows; else 0."""
         width = self.about.get("width", self._width)
-        return np.exp(-0.5 * (distances / width) ** 2)
+        if not is_number(width):
+            return np.zeros_like(distances)
+        return np.exp(-_half_square(distances, width))
+
+    def _lengths(self, distances: Array) -> Array:
+        """Local units of length; where so many rows are the same the smallest other one of the graph stands in."""
+        lengths = distances[:, min(_LOCAL_NEIGHBOUR, distances.shape[1]) - 1]
+        others = lengths[lengths > 0] if self._local is None else self._local
+        return np.where(lengths > 0, lengths, others.min() if others.size else 1.0)
+
+    def _exponents(self, distances: Array, indices: Array, local: Array | None) -> Array:
+        if self._width is None:
+            return np.zeros_like(distances)
+        if local is None or self._local is None:
+            return _half_square(distances, self.about.get("width", self._width))
+        with np.errstate(over="ignore"):
+            ratios = (distances / local[:, None]) * (distances / self._local[indices])
+        return np.minimum(ratios, _LARGEST_EXPONENT)
 
 
 class RadiusAffinity:
-    """Weight 1 between all rows that are within a radius of each other, as each row is of itself.
+    """Weight 1 between all rows that are within a radius of each other, as each row is of itself; the search is exact.
 
     Examples
     --------
@@ -127,26 +163,27 @@ class RadiusAffinity:
            [0., 0., 1.]])
     """
 
-    consistent = True
-
-    def __init__(self, radius: float, neighbors: str = "auto"):
-        self._radius, self._neighbors = float(radius), neighbors
+    def __init__(self, radius: float, *, owner: str = "RadiusAffinity"):
+        self._radius, self._owner = check_positive(radius, "radius", owner, "give a distance"), owner
         self.about: dict[str, Any] = {}
 
     def fit(self, X: Any) -> sparse.csr_array:
         """The graph."""
-        self._search = NeighbourSearch(X, self._neighbors)
-        W = self._search.within(X, self._radius)
-        n, n_alone = X.shape[0], int(np.sum(np.diff(W.indptr) == 1))
-        if n_alone == n:
+        self._search = NeighbourSearch(X, "brute" if sparse.issparse(X) else "tree")
+        self.about = {"neighbor_method": self._search.method}
+        n = X.shape[0]
+        # Twice the distance of one row to the others bounds all: no graph of all pairs is made in vain.
+        farthest = float(self._search.of(X[:1], n)[0].max())
+        W = None if n > 2 and self._radius >= 2 * farthest else self._search.within(X, self._radius)
+        if W is None or (n > 2 and W.nnz == n * n):
             raise ValueError(
-                f"radius must reach from some rows to others, got {self._radius}, within which no row has a neighbour; "
-                "enlarge it."
+                f"radius of {self._owner} must leave some rows apart, got {self._radius}, within which all rows are "
+                "neighbours; reduce it."
             )
-        if W.nnz == n * n and n > 2:
+        if W.nnz == n:
             raise ValueError(
-                f"radius must leave some rows apart, got {self._radius}, within which all rows are neighbours; reduce "
-                "it."
+                f"radius of {self._owner} must reach from some rows to others, got {self._radius}, within which no row "
+                "has a neighbour; enlarge it."
             )
         return W
 
@@ -154,57 +191,96 @@ class RadiusAffinity:
         """1 for all rows within the radius."""
         return self._search.within(X, self._radius)
 
+    def equal_to(self, X: Any) -> Array:
+        """The row of the graph that each new row is equal to, or -1."""
+        return self._search.equal_to(X)
+
 
 class KernelAffinity:
-    """Weights k(x, y) between all rows, by a kernel without negative values. Memory n² numbers."""
+    """Weights k(x, y) between all rows, by a kernel without negative values. Memory n² numbers.
 
-    consistent = True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.graphs import KernelAffinity
+    >>> from mercer.kernels import Gaussian
+    >>> KernelAffinity(Gaussian(1.0)).fit(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
 
-    def __init__(self, kernel: Kernel):
-        self._kernel = kernel
+    def __init__(self, kernel: Kernel, *, owner: str = "KernelAffinity"):
+        if kernel.pairwise or not kernel.takes_vectors:
+            raise ValueError(
+                f"affinity of {owner} must be a Kernel on vectors, got {kernel!r}; give the matrix of its values with "
+                "affinity='precomputed'."
+            )
+        self._kernel, self._owner = kernel, owner
         self.about: dict[str, Any] = {}
 
     def fit(self, X: Any) -> Array:
         """The weights."""
-        self._X = X
-        W = self._kernel(X)
-        check_weights(W, f"affinity {self._kernel!r}")
-        return np.asarray(W, dtype=np.float64)
+        W = np.asarray(self._kernel(X), dtype=np.float64)
+        check_weights(W, f"affinity of {self._owner}", "choose a kernel without negative values")
+        self._X, self._search = X, NeighbourSearch(X)
+        return W
 
     def between(self, X: Any) -> Array:
         """Values of the kernel."""
-        return np.asarray(self._kernel(X, self._X), dtype=np.float64)
+        W = np.asarray(self._kernel(X, self._X), dtype=np.float64)
+        check_weights(W, f"affinity of {self._owner}", "choose a kernel without negative values")
+        return W
+
+    def equal_to(self, X: Any) -> Array:
+        """The row of the graph that each new row is equal to, or -1."""
+        return self._search.equal_to(X)
 
 
 class PrecomputedAffinity:
-    """Weights that are given."""
+    """Weights that are given.
 
-    consistent = True
+    Examples
+    --------
+    >>> from mercer.graphs import PrecomputedAffinity
+    >>> import numpy as np
+    >>> PrecomputedAffinity().fit(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    array([[0., 2.],
+           [2., 0.]])
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, owner: str = "PrecomputedAffinity") -> None:
+        self._owner = owner
         self.about: dict[str, Any] = {}
 
     def fit(self, X: Any) -> Any:
         """The weights, if they are weights of a graph."""
-        n, m = X.shape
-        if n != m:
+        if X.shape[0] != X.shape[1]:
             raise ValueError(
-                f"A precomputed affinity must be square, got shape {(n, m)}; give one row and column each."
+                f"X of {self._owner} must be a square matrix of weights, got shape {X.shape}; give one row and one "
+                "column for each vertex."
             )
-        W = sparse.csr_array(X).astype(np.float64) if sparse.issparse(X) else np.array(X, dtype=np.float64)
-        check_weights(W, "a precomputed affinity")
-        scale = float(abs(W).max())
-        if abs(W - W.T).max() > 1e-10 * scale:
+        W = self.between(X)
+        if abs(W - W.T).max() > 1e-10 * abs(W).max():
             raise ValueError(
-                "A precomputed affinity must be symmetric, got one that is not; average it with its transpose."
+                f"X of {self._owner} must be a symmetric matrix of weights, got one that is not; average it with its "
+                "transpose."
             )
         return W
 
     def between(self, X: Any) -> Any:
         """The weights of new rows to those of the graph."""
-        W = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        check_weights(W, "a precomputed affinity")
+        W: Any = (
+            sparse.csr_array(X, dtype=np.float64, copy=True) if sparse.issparse(X) else np.array(X, dtype=np.float64)
+        )
+        # In words that scikit-learn wants to hear.
+        check_weights(W, f"X of {self._owner}", "Negative values in data are no weights of a graph")
+        if sparse.issparse(W):
+            W.eliminate_zeros()  # no edges
         return W
+
+    def equal_to(self, X: Any) -> Array:
+        """Nothing is known of the rows."""
+        return np.full(X.shape[0], -1)
 
 
 def symmetrised(A: sparse.csr_array, how: str) -> sparse.csr_array:
@@ -214,22 +290,22 @@ def symmetrised(A: sparse.csr_array, how: str) -> sparse.csr_array:
     return sparse.csr_array(A.maximum(A.T) if how == "union" else A.minimum(A.T))
 
 
-def check_weights(W: Any, owner: str) -> None:
+def check_weights(W: Any, what: str, remedy: str) -> None:
     """Refuse weights that are negative or no numbers."""
     values = W.data if sparse.issparse(W) else W
-    smallest = float(values.min()) if values.size else 0.0
-    if not np.isfinite(values).all() or smallest < 0:
-        raise ValueError(
-            f"{owner[0].upper() + owner[1:]} must have finite weights >= 0, got {smallest:.3g}; choose another one."
-        )
+    bad = values[~((values >= 0) & (values < np.inf))]
+    if bad.size:
+        raise ValueError(f"{what} must have finite weights >= 0, got {float(bad[0]):.3g}; {remedy}.")
 
 
-def _rows_of(weights: Array, indices: Array, n: int) -> sparse.csr_array:
+def rows_of(weights: Array, indices: Array, n: int) -> sparse.csr_array:
+    """Weights of some of n columns in each row; weights that are 0 are left out, being no edges."""
     m, k = indices.shape
-    return sparse.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+    A = sparse.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+    A.eliminate_zeros()
+    return A
 
 
-def _positive(lengths: Array) -> Array:
-    """Local lengths; where seven rows are the same the smallest other one stands in."""
-    some = lengths[lengths > 0]
-    return np.where(lengths > 0, lengths, some.min() if some.size else 1.0)
+def _half_square(distances: Array, width: float) -> Array:
+    with np.errstate(over="ignore"):
+        return np.minimum(0.5 * (distances / width) ** 2, _LARGEST_EXPONENT)

@@ -12,7 +12,11 @@ from sklearn.metrics import pairwise_distances
 Array = NDArray[Any]
 
 # Rows that are looked at; widths that are tried.
-_SAMPLE, _N_WIDTHS = 2000, 60
+_SAMPLE, _N_WIDTHS = 1000, 60
+# Squared distances that are this small beside those to the centre are made of rounding.
+_ROUNDING = 1e-12
+# Weights with larger exponents are less than rounding.
+_VANISHED = 50.0
 
 
 class WidthCurve(NamedTuple):
@@ -26,7 +30,7 @@ def auto_width(X: Any) -> tuple[float, WidthCurve]:
     """The width h at which log Σ_ij exp(-r_ij² / (2 h²)) grows fastest with log h, and the whole curve.
 
     Where h is far below the distances of neighbours the sum counts rows, and where it is far above all distances it
-    counts pairs; in between it grows as h to the power of the dimension [Coifman2008]_. 2000 rows are looked at.
+    counts pairs; in between it grows as h to the power of the dimension [Coifman2008]_. 1000 rows are looked at.
 
     Examples
     --------
@@ -37,18 +41,29 @@ def auto_width(X: Any) -> tuple[float, WidthCurve]:
     (True, True)
     """
     n = X.shape[0]
-    rows = np.sort(np.random.default_rng(0).choice(n, min(n, _SAMPLE), replace=False))
-    sample = X[rows]
-    r2 = pairwise_distances(sample, metric="sqeuclidean" if not sparse.issparse(X) else "euclidean")
-    if sparse.issparse(X):
-        r2 = r2**2
-    positive = r2[r2 > 0]
-    if not positive.size:
-        raise ValueError("X must have two distinct rows or more for width='auto', got equal rows; give a width.")
-    widths = np.geomspace(0.1 * np.sqrt(positive.min()), 10.0 * np.sqrt(positive.max()), _N_WIDTHS)
+    sample = X[np.sort(np.random.default_rng(0).choice(n, min(n, _SAMPLE), replace=False))]
+    half_squares, unit = _half_squared_distances(sample)
+    if half_squares[-1] == 0:
+        raise ValueError("X of auto_width must have two distinct rows or more, got equal rows; give a width.")
+    smallest, largest = half_squares[np.searchsorted(half_squares, 0.0, side="right")], half_squares[-1]
+    widths = np.geomspace(0.1 * np.sqrt(2.0 * smallest), 10.0 * np.sqrt(2.0 * largest), _N_WIDTHS)
     slopes = np.empty(len(widths))
     for i, h in enumerate(widths):
-        exponents = r2 / (2 * h * h)
+        exponents = half_squares[: np.searchsorted(half_squares, _VANISHED * h**2)] / h**2
         weights = np.exp(-exponents)
-        slopes[i] = 2.0 * np.sum(weights * exponents) / np.sum(weights)  # the derivative, exactly
-    return float(widths[np.argmax(slopes)]), WidthCurve(widths, slopes)
+        # The derivative, exactly; each pair counts twice, and each row with itself.
+        slopes[i] = 4.0 * float(weights @ exponents) / (2.0 * float(weights.sum()) + sample.shape[0])
+    return unit * float(widths[np.argmax(slopes)]), WidthCurve(unit * widths, slopes)
+
+
+def _half_squared_distances(X: Any) -> tuple[Array, float]:
+    """r_ij² / 2 of all pairs, sorted, in a unit that has squares, and that unit; 0 where it is but rounding."""
+    unit = 1.0
+    for centred in (False, True):  # the largest number may be in a column that is constant
+        X = X - X.mean(axis=0) if centred and not sparse.issparse(X) else X
+        largest = float(abs(X).max())
+        X, unit = (X / largest, unit * largest) if largest > 0 else (X, unit)
+    half_squares = 0.5 * pairwise_distances(X, metric="euclidean") ** 2
+    norms = 0.5 * np.asarray((abs(X) ** 2).sum(axis=1)).ravel()
+    half_squares[half_squares <= _ROUNDING * (norms[:, None] + norms)] = 0.0
+    return np.sort(half_squares[np.triu_indices(len(norms), 1)]), unit

@@ -11,11 +11,16 @@ from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 
 from mercer.graphs.base import GraphEstimator
+from mercer.graphs.laplacian import WalkSpectrum
 
 Array = NDArray[Any]
 
 # Eigenvalues among which the gap is sought if the number of clusters is not given.
 _N_EIGENVALUES = 20
+# Growth p of the eigenvalues of a curve, and of what has ten dimensions: beyond that it is hard to tell.
+_STEEPEST, _FLATTEST = 2.0, 0.2
+# Functions with an eigenvalue below this say nothing of new rows.
+_ALIVE = 1e-10
 
 
 class SpectralClustering(ClusterMixin, GraphEstimator):
@@ -47,7 +52,8 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
     embedding_ : array of shape (n, k)
         The points that were clustered.
     graph_, part_of_, n_parts_, neighbor_method_, eigen_solver_, residuals_, width_, width_curve_
-        As in `LaplacianEigenmaps`. A graph in several parts is no trouble: parts are clusters.
+        As in `LaplacianEigenmaps`. A graph in several parts is no trouble: parts are clusters. If there are more parts
+        than clusters, they are joined by the shortest links, with a warning.
 
     Notes
     -----
@@ -100,6 +106,11 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
                 f"n_clusters of SpectralClustering must be 'auto' or a whole number >= 1, got {self.n_clusters!r}; "
                 "'auto' looks for a gap in the spectrum."
             )
+        if self.clusterer is not None and not hasattr(self.clusterer, "fit_predict"):
+            raise TypeError(
+                f"clusterer of SpectralClustering must be an estimator with fit_predict, or None, got "
+                f"{self.clusterer!r}; None is k-means."
+            )
         X = self._rows(X, reset=True)
         n = X.shape[0]
         if not automatic and not 1 <= int(self.n_clusters) <= n:
@@ -108,14 +119,17 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
                 "for fewer."
             )
         self._build(X)
-        wanted = min(n, max(_N_EIGENVALUES + 1, self.n_parts_ + 1)) if automatic else int(self.n_clusters)
-        values, functions = self._merged_spectrum(wanted)
+        part_of = self.part_of_
+        if not automatic and int(self.n_clusters) < self.n_parts_:
+            self._connect(X, f"ask for {self.n_parts_} clusters or more")
+            part_of = np.zeros(n, dtype=np.intp)
+        wanted = min(n, max(_N_EIGENVALUES, int(part_of.max()) + 1) + 1) if automatic else int(self.n_clusters)
+        values, functions = self._merged_spectrum(part_of, wanted)
         self.eigenvalues_ = values
-        self.n_clusters_ = 1 + int(np.argmax(eigengaps(values))) if automatic and len(values) > 1 else wanted
-        k = self.n_clusters_
-        self._roots = np.sqrt(np.maximum(values[:k], 0.0))
+        self.n_clusters_ = k = 1 + int(np.argmax(eigengaps(values))) if automatic else wanted
         self._functions = functions[:, :k]
-        self._lift = np.divide(self._functions, values[:k], out=np.zeros((n, k)), where=np.abs(values[:k]) > 1e-12)
+        self._lift = np.divide(self._functions, values[:k], out=np.zeros((n, k)), where=np.abs(values[:k]) > _ALIVE)
+        self._roots = np.sqrt(np.maximum(values[:k], 0.0))
         self.embedding_ = self._points(self._functions)
         clusterer = KMeans(k, n_init=10, random_state=self.random_state) if self.clusterer is None else self.clusterer
         self.clusterer_ = clone(clusterer)
@@ -133,31 +147,30 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
         if hasattr(self.clusterer_, "predict"):
             return np.asarray(self.clusterer_.predict(points))
         names = np.unique(self.labels_)
+        names = names[names >= 0] if names[-1] >= 0 else names  # -1 is noise
         means = np.stack([self.embedding_[self.labels_ == name].mean(axis=0) for name in names])
         return names[np.argmin(np.sum((points[:, None] - means) ** 2, axis=2), axis=1)]
 
-    def _merged_spectrum(self, k: int) -> tuple[Array, Array]:
+    def _merged_spectrum(self, part_of: Array, k: int) -> tuple[Array, Array]:
         """Leading eigenpairs of all parts together: each part has its own eigenvalue 1."""
-        n = self.graph_.shape[0]
-        values: list[Array] = []
-        functions: list[Array] = []
-        residuals: list[Array] = []
-        for p in range(self.n_parts_):
-            rows = np.flatnonzero(self.part_of_ == p)
-            W = self.graph_ if len(rows) == n else self.graph_[rows][:, rows]
-            spectrum = self._spectrum(W, min(k, len(rows))) if len(rows) > 1 else None
-            found = np.ones(1) if spectrum is None else spectrum.values
-            psi = np.zeros((n, len(found)))
-            psi[rows] = (1.0 if spectrum is None else spectrum.functions) * np.sqrt(n / len(rows))
-            values.append(found)
-            functions.append(psi)
-            residuals.append(np.zeros(1) if spectrum is None else spectrum.residuals)
-            if p == 0:
-                self.eigen_solver_ = "dense" if spectrum is None else spectrum.method
-        merged = np.concatenate(values)
-        order = np.argsort(-merged, kind="stable")[:k]
-        self.residuals_ = np.concatenate(residuals)[order]
-        return merged[order], np.hstack(functions)[:, order]
+        n, parts = len(part_of), [np.flatnonzero(part_of == p) for p in range(int(part_of.max()) + 1)]
+        spectra = [self._part_spectrum(rows, k) for rows in parts]
+        self.eigen_solver_ = spectra[0].method
+        values = np.concatenate([spectrum.values for spectrum in spectra])
+        order = np.argsort(-values, kind="stable")[:k]
+        owner = np.repeat(np.arange(len(parts)), [len(spectrum.values) for spectrum in spectra])
+        number = np.concatenate([np.arange(len(spectrum.values)) for spectrum in spectra])
+        functions = np.zeros((n, len(order)))
+        for column, (p, m) in enumerate(zip(owner[order], number[order], strict=True)):
+            functions[parts[p], column] = spectra[p].functions[:, m] * np.sqrt(n / len(parts[p]))
+        self.residuals_ = np.concatenate([spectrum.residuals for spectrum in spectra])[order]
+        return values[order], functions
+
+    def _part_spectrum(self, rows: Array, k: int) -> WalkSpectrum:
+        if len(rows) == 1:  # whatever its weight to itself, a walk stays there
+            return WalkSpectrum(np.ones(1), np.ones((1, 1)), np.zeros(1), "dense", "optimal")
+        W = self.graph_ if len(rows) == self.graph_.shape[0] else self.graph_[rows][:, rows]
+        return self._spectrum(W, min(k, len(rows)))
 
     def _points(self, functions: Array) -> Array:
         """Rows scaled by √θ and to unit length."""
@@ -167,10 +180,11 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
 
 
 def eigengaps(values: Array) -> Array:
-    """Ratios of successive eigenvalues 1 - θ of the Laplacian, as logarithms: the largest one is the eigengap.
+    """Ratios of successive eigenvalues λ = 1 - θ of the Laplacian, as logarithms: the largest one is the eigengap.
 
-    Ratios, since those of a graph with short edges are all small; eigenvalues below 1e-4 of the last one count as that
-    much, so that the gap after the eigenvalue 0, which says that there is but one cluster, is no infinite one.
+    Ratios, since those of a graph with short edges are all small. The gap after the eigenvalue 0, which says that there
+    is but one cluster, is no infinite one: eigenvalues of one cluster in d dimensions grow as λ_m ~ m^p, p = 2 / d, and
+    what is below λ_m at m = 1/16 of such a curve through the upper half of the eigenvalues counts as that much.
 
     Examples
     --------
@@ -179,4 +193,10 @@ def eigengaps(values: Array) -> Array:
     np.int64(2)
     """
     lam = np.maximum(1.0 - np.asarray(values, dtype=np.float64), 0.0)
-    return np.diff(np.log(np.maximum(lam, max(1e-4 * float(lam[-1]), np.finfo(np.float64).tiny))))
+    m = np.arange(len(lam))
+    upper = (m > len(lam) // 2) & (lam > 0)
+    growth = _STEEPEST
+    if np.count_nonzero(upper) > 1:
+        growth = float(np.clip(np.polyfit(np.log(m[upper]), np.log(lam[upper]), 1)[0], _FLATTEST, _STEEPEST))
+    least = float(lam[-1]) * (0.0625 / (len(lam) - 1)) ** growth
+    return np.diff(np.log(np.maximum(lam, max(least, np.finfo(np.float64).tiny))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.graphs.affinity import rows_of
 from mercer.graphs.base import GraphEstimator
+from mercer.graphs.checks import check_count, is_number
 from mercer.graphs.laplacian import degrees, scaled
 from mercer.graphs.neighbours import NeighbourSearch
 
 Array = NDArray[Any]
 
+# Walks with an eigenvalue below this say nothing of new rows; above the other one they say it without rounding.
+_ALIVE, _STRONG = 1e-10, 1e-3
 # Embedded rows that an inverse averages over.
 _INVERSE_NEIGHBOURS = 10
 
@@ -29,54 +32,103 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Embed the rows of X; y is ignored."""
-        k = self._count("n_components")
+        k = check_count(self.n_components, "n_components", type(self).__name__)
         self._check_parameters()
         X = self._rows(X, reset=True)
+        self._check_size(k, X.shape[0], "the graph")
         self._build(X)
-        self._join(X)
-        whole = self.n_parts_ == 1 or self.disconnected == "connect"
-        parts = [np.arange(X.shape[0])] if whole else [np.flatnonzero(self.part_of_ == p) for p in range(self.n_parts_)]
-        if self.disconnected == "largest":
-            parts = parts[:1]
-        self._embed(parts, k)
-        self._training_rows = None if self.affinity == "precomputed" else X.copy()
+        self._embed(self._parts(X), k)
+        self._training_rows = None if self._is_precomputed else X
         self.__dict__.pop("_inverse", None)  # of an earlier fit
         return self
 
     def _check_parameters(self) -> None:
         """Refuse what a subclass cannot work with."""
 
-    def _embed(self, parts: list[Array], k: int) -> None:
-        n = self.graph_.shape[0]
-        functions, lift = np.full((2, n, k), np.nan)
-        self._weight = self._density_weights()
-        W = self._walk_weights()
-        for number, rows in enumerate(parts):
-            found = min(k + 1, len(rows)) if number else k + 1
-            spectrum = self._spectrum(W if len(rows) == n else W[rows][:, rows], found)
-            values, psi = spectrum.values[1:], spectrum.functions[:, 1:]
-            values, psi = np.pad(values, (0, k - len(values))), np.pad(psi, ((0, 0), (0, k - psi.shape[1])))
-            if number == 0:
-                self.eigenvalues_ = 1.0 - values
-                self.eigen_solver_, self.residuals_ = spectrum.method, spectrum.residuals[1:]
-                self._walk_values = values
-                self._set_time(spectrum.values)
-            functions[rows] = psi
-            lift[rows] = np.divide(psi, values, out=np.zeros_like(psi), where=np.abs(values) > 1e-12)
-        self._functions, self._lift = functions, lift
-        self.embedding_ = self._scaled(functions)
+    def _check_size(self, k: int, n: int, what: str) -> None:
+        if k >= n:
+            raise ValueError(
+                f"n_components of {type(self).__name__} must be less than the number of rows of {what}, {n}, got {k}; "
+                "ask for fewer, or give more rows."
+            )
 
-    def _density_weights(self) -> Array | None:
+    def _parts(self, X: Any) -> list[Array]:
+        """The rows that are embedded together; a graph in several parts is reported, and joined if that is wanted."""
+        n = X.shape[0]
+        if self.n_parts_ == 1:
+            return [np.arange(n)]
+        if self.disconnected == "connect":
+            self._connect(X, "take disconnected='largest' or 'each'")
+            return [np.arange(n)]
+        parts = [np.flatnonzero(self.part_of_ == p) for p in range(self.n_parts_)]
+        if self.disconnected == "each":
+            self._warn_of_parts("each was embedded on its own: rows of different parts cannot be compared")
+            return parts
+        self._warn_of_parts(f"only the largest, of {len(parts[0])} rows, was embedded: the others are NaN")
+        return parts[:1]
+
+    def _embed(self, parts: list[Array], k: int) -> None:
+        self._check_size(k, len(parts[0]), "the largest part")
+        n = self.graph_.shape[0]
+        self._functions, self._lift = np.full((2, n, k), np.nan)
+        self._density = self._densities()
+        self._embedded_with = np.full(n, len(parts))  # rows that are not embedded are a part, too
+        for number, rows in enumerate(parts):
+            self._embedded_with[rows] = number
+            if len(rows) == 1:  # stays where it is
+                self._functions[rows] = self._lift[rows] = 0.0
+                continue
+            W = self.graph_ if len(rows) == n else self.graph_[rows][:, rows]
+            if self._density is not None:
+                W = scaled(W, 1.0 / self._density[rows], 1.0 / self._density[rows])
+            spectrum = self._spectrum(W, min(k + 1 + self._n_left_out, len(rows)))
+            values, psi = spectrum.values[1 : k + 1], spectrum.functions[:, 1 : k + 1]
+            if number == 0:
+                self.eigenvalues_, self.residuals_ = 1.0 - values, spectrum.residuals[1 : k + 1]
+                self.eigen_solver_ = spectrum.method
+                self._set_time(float(spectrum.values[1]), spectrum.values[k + 1 :])
+            self._store(rows, W, values, psi)
+        self.embedding_ = self._functions.copy()
+
+    def _store(self, rows: Array, W: Any, values: Array, psi: Array) -> None:
+        """Coordinates of a part, 0 beyond those that it has, and what their values at new rows are made of."""
+        factors, lift_factors = self._factors(values)
+        functions, lift = psi * factors, psi * lift_factors
+        # What the formula for new rows gives at these: residuals are small, but the two are to be the same.
+        strong = np.abs(values) > _STRONG
+        functions[:, strong] = (W @ lift[:, strong]) / degrees(W)[:, None]
+        missing = ((0, 0), (0, self._lift.shape[1] - len(values)))
+        self._functions[rows], self._lift[rows] = np.pad(functions, missing), np.pad(lift, missing)
+
+    @property
+    def _n_left_out(self) -> int:
+        """How many eigenvalues beyond those of the coordinates are wanted."""
+        return 0
+
+    def _densities(self) -> Array | None:
+        """What the weights of each row are divided by."""
         return None
 
-    def _walk_weights(self) -> Any:
-        return self.graph_
-
-    def _set_time(self, values: Array) -> None:
+    def _set_time(self, first: float, left_out: Array) -> None:
         """Nothing to choose."""
 
-    def _scaled(self, functions: Array) -> Array:
-        return functions
+    def _factors(self, values: Array) -> tuple[Array, Array]:
+        """What ψ is multiplied by to be a coordinate, and to be one after another step of the walk, θ times as much."""
+        return np.ones_like(values), np.divide(1.0, values, out=np.full_like(values, np.nan), where=_alive(values))
+
+    def _weights_of(self, X: Any) -> Any:
+        """Weights to the part of the graph that a new row belongs to most."""
+        W = super()._weights_of(X)
+        if self._density is not None:
+            W = W @ sparse.diags_array(1.0 / self._density) if sparse.issparse(W) else W / self._density
+        if self._embedded_with.max() == 0:
+            return W
+        W = sparse.csr_array(W)
+        member = sparse.csr_array((np.ones(W.shape[1]), (np.arange(W.shape[1]), self._embedded_with)))
+        most = np.asarray((W @ member).argmax(axis=1)).ravel()
+        W.data[self._embedded_with[W.indices] != np.repeat(most, np.diff(W.indptr))] = 0.0
+        W.eliminate_zeros()
+        return W
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Embed the rows of X and return their coordinates."""
@@ -85,10 +137,11 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
     def transform(self, X: Any) -> Array:
         """Coordinates of new rows, by the Nyström formula ψ(x) = Σ_j P(x, x_j) ψ(x_j) / θ.
 
-        P(x, x_j) are the weights of x to the rows of the graph, divided by their sum. Training rows get the coordinates
-        that they have in `embedding_`.
+        P(x, x_j) are the weights of x to the rows of the graph, or of the part of it that x has the largest weights to,
+        divided by their sum. Training rows get the coordinates that they have in `embedding_`, equal ones those of one
+        of them. A coordinate with θ = 0 is NaN at other rows, since nothing is known of it there.
         """
-        return self._scaled(self._at_new_rows(X, self._weight if hasattr(self, "_weight") else None))
+        return self._at_new_rows(X)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows for these coordinates, approximately: means of the ten nearest embedded rows, the near ones most."""
@@ -105,12 +158,12 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
         if not hasattr(self, "_inverse"):
             self._inverse = NeighbourSearch(self.embedding_[embedded])
         distances, nearest = self._inverse.of(Z, min(_INVERSE_NEIGHBOURS, len(embedded)))
-        length = np.maximum(np.median(distances, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        weights = np.exp(-0.5 * (2.0 * distances / length) ** 2)
+        length = np.median(distances, axis=1, keepdims=True)
+        ratios = np.divide(distances, length, out=np.where(distances > 0, np.inf, 0.0), where=length > 0)
+        weights = np.exp(-2.0 * ratios**2)
         weights /= weights.sum(axis=1, keepdims=True)
-        rows = self._training_rows
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        return np.einsum("ij,ijk->ik", weights, rows[embedded[nearest]])
+        rows = rows_of(weights, embedded[nearest], len(self.embedding_)) @ self._training_rows
+        return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
     @property
     def _n_features_out(self) -> int:
@@ -220,7 +273,8 @@ class DiffusionMap(_GraphMap):
     alpha : float
         0: the graph as it is, 1: the geometry of the rows, whatever their density, 1/2: in between.
     t : int, float or "auto"
-        Number of steps. "auto": as few as let the coordinates that are left out shrink to a tenth of the first one.
+        Number of steps. "auto": as few as let the coordinates that are left out shrink to a tenth of the first one, or
+        the first one itself shrink to a tenth.
     affinity, n_neighbors, width, radius, symmetric, neighbors, disconnected, eigen_solver, tol
         As in `LaplacianEigenmaps`.
 
@@ -277,30 +331,36 @@ class DiffusionMap(_GraphMap):
         self.tol = tol
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.alpha, Real) or isinstance(self.alpha, bool) or not np.isfinite(float(self.alpha)):
+        if not is_number(self.alpha):
             raise ValueError(f"alpha of DiffusionMap must be a number, got {self.alpha!r}; 1 removes the density.")
         automatic = isinstance(self.t, str) and self.t == "auto"
-        number = (
-            isinstance(self.t, Real) and not isinstance(self.t, bool) and np.isfinite(float(self.t)) and self.t >= 0
-        )
-        if not automatic and not number:
+        if not automatic and not (is_number(self.t) and self.t >= 0):
             raise ValueError(f"t of DiffusionMap must be a number >= 0 or 'auto', got {self.t!r}; it counts steps.")
 
-    def _density_weights(self) -> Array:
-        return np.asarray(degrees(self.graph_) ** float(self.alpha))
+    @property
+    def _n_left_out(self) -> int:
+        return int(isinstance(self.t, str))
 
-    def _walk_weights(self) -> Any:
-        return scaled(self.graph_, 1.0 / self._density_weights(), 1.0 / self._density_weights())
+    def _densities(self) -> Array:
+        density = degrees(self.graph_)
+        # Their unit cancels out, and rows on their own have no weights to divide.
+        return np.where(density > 0, density / density.max(), 1.0) ** float(self.alpha)
 
-    def _set_time(self, values: Array) -> None:
-        if isinstance(self.t, str):
-            first, last = max(float(values[1]), 0.0), max(float(values[-1]), 0.0)
-            shrinks = 0 < last < first
-            self.t_ = float(max(1, np.ceil(np.log(0.1) / np.log(last / first)))) if shrinks else 1.0
-        else:
+    def _set_time(self, first: float, left_out: Array) -> None:
+        if not isinstance(self.t, str):
             self.t_ = float(self.t)
+            return
+        self.t_ = 1.0
+        if left_out.size and left_out[0] > 0:
+            most = 1.0 - np.finfo(np.float64).eps
+            slowest = min(float(left_out[0]) / first, first, most)
+            self.t_ = max(1.0, float(np.ceil(np.log(0.1) / np.log(slowest))))
 
-    def _scaled(self, functions: Array) -> Array:
-        return (
-            functions * np.maximum(self._walk_values, 0.0) ** self.t_ if self.t_ != 1 else functions * self._walk_values
-        )
+    def _factors(self, values: Array) -> tuple[Array, Array]:
+        possible = _alive(values) | (self.t_ >= 1)
+        lift = np.power(np.abs(values), self.t_ - 1.0, out=np.full_like(values, np.nan), where=possible)
+        return np.sign(values) * np.abs(values) ** self.t_, lift
+
+
+def _alive(values: Array) -> Array:
+    return np.abs(values) > _ALIVE

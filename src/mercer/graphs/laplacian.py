@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 
+from mercer.solvers.eigen import Eigenpairs
 from mercer.solvers.sparse_eigen import leading_eigenpairs
 
 Array = NDArray[Any]
@@ -47,13 +49,9 @@ def laplacian(W: Any, kind: str = "unnormalised") -> Any:
     if kind not in LAPLACIANS:
         raise ValueError(f"kind of laplacian must be one of {LAPLACIANS}, got {kind!r}; choose one of them.")
     d = degrees(W)
-    if kind != "unnormalised" and np.any(d <= 0):
-        raise ValueError(
-            f"W of laplacian must have weights at every vertex to be normalised, got {int(np.sum(d <= 0))} isolated "
-            "vertices; leave them out, or take kind='unnormalised'."
-        )
     if kind == "unnormalised":
         return _diagonal(d, W) - W
+    _check_degrees(d, "laplacian", "leave them out, or take kind='unnormalised'")
     if kind == "symmetric":
         return _diagonal(np.ones_like(d), W) - scaled(W, d**-0.5, d**-0.5)
     return _diagonal(np.ones_like(d), W) - scaled(W, 1.0 / d, np.ones_like(d))
@@ -69,6 +67,7 @@ class WalkSpectrum:
         θ_m, decreasing, the first being 1; those of the random-walk Laplacian are 1 - θ_m.
     functions : array of shape (n, k)
         Right eigenvectors ψ_m, with mean square 1 in the stationary distribution of the walk: Σ_i d_i ψ_mi² = Σ_i d_i.
+        The first is the constant 1, unless the graph has more than k parts.
     residuals : array of shape (k,)
         ||S v - θ v|| for the eigenvectors v = D^(1/2) ψ, of unit length, of S = D^(-1/2) W D^(-1/2).
     method, status : str
@@ -95,10 +94,42 @@ def walk_spectrum(W: Any, k: int, *, method: str = "auto", tol: float = 1e-9, ma
     array([ 1. , -0.5])
     """
     d = degrees(W)
+    _check_degrees(d, "walk_spectrum", "leave them out")
     root = np.sqrt(d)
-    pairs, method = leading_eigenpairs(scaled(W, 1.0 / root, 1.0 / root), k, method=method, tol=tol, max_iter=max_iter)
-    functions = pairs.vectors * np.sqrt(d.sum()) / root[:, None]
-    return WalkSpectrum(pairs.values, functions, pairs.errors, method, pairs.status)
+    S = scaled(W, 1.0 / root, 1.0 / root)
+    pairs, method = leading_eigenpairs(S, k, method=method, tol=tol, max_iter=max_iter)
+    values, vectors = _constant_first(pairs, root / np.linalg.norm(root))
+    residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
+    functions = vectors * (np.linalg.norm(root) / root[:, None])
+    return WalkSpectrum(values, functions, residuals, method, pairs.status)
+
+
+def _constant_first(pairs: Eigenpairs, first: Array) -> tuple[Array, Array]:
+    """The same pairs, but those of eigenvalues that are 1 up to rounding turned such that a known vector comes first.
+
+    The other vectors of a graph that is barely connected would else be mixed with the constant.
+    """
+    shares = pairs.vectors.T @ first
+    if abs(np.linalg.norm(shares) - 1.0) > 1e-6:  # not found
+        return pairs.values, pairs.vectors
+    # The reflection that exchanges the first axis and the shares.
+    axis = shares / np.linalg.norm(shares)
+    axis[0] -= 1.0
+    length = float(axis @ axis)
+    turn = np.eye(len(axis)) - (2.0 / length * np.outer(axis, axis) if length > 0 else 0.0)
+    others, products = pairs.vectors @ turn[:, 1:], pairs.products @ turn[:, 1:]
+    values, rotation = eigh(others.T @ products) if len(axis) > 1 else (np.empty(0), np.empty((0, 0)))
+    vectors = np.column_stack([first, others @ rotation[:, ::-1]])
+    turned = replace(pairs, values=np.append(1.0, values[::-1]), vectors=vectors, products=vectors).with_signs()
+    return turned.values, turned.vectors
+
+
+def _check_degrees(d: Array, owner: str, remedy: str) -> None:
+    if np.any(d <= 0):
+        raise ValueError(
+            f"W of {owner} must have weights at every vertex to be normalised, got {int(np.sum(d <= 0))} isolated "
+            f"vertices; {remedy}."
+        )
 
 
 def scaled(W: Any, left: Array, right: Array) -> Any:

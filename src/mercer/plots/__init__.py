@@ -7,11 +7,14 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 from mercer.plots.band import BandDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.denoised import DenoisedDisplay
+from mercer.plots.eigengap import EigengapDisplay
 from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay
 from mercer.plots.loss import LossDisplay
+from mercer.plots.maps import MapDisplay
 from mercer.plots.rejection import RejectionDisplay
+from mercer.plots.width_curve import WidthCurveDisplay
 
 __all__ = [
     "FitDisplay",
@@ -22,4 +25,7 @@ __all__ = [
     "CoefficientDisplay",
     "FamilyDisplay",
     "DenoisedDisplay",
+    "MapDisplay",
+    "EigengapDisplay",
+    "WidthCurveDisplay",
 ]

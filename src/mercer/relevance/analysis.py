@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from mercer.kernels import Kernel
+from mercer.kernels.blas import single_threaded_numpy
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
 from mercer.relevance.eigenbasis import Eigenbasis
 from mercer.relevance.estimates import leave_one_out_errors, two_component_nll
@@ -104,11 +105,15 @@ def analyse(
     Y = labels.columns
     if rank is None:
         for kernel, K in zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True):
-            means = K.mean(axis=0) if any(constant) else np.zeros(len(K))
-            for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
-                d, vectors, cv = _cut(basis, Y, method, dimension)
-                coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
-                yield _analysis(basis, kernel, labels, vectors, cv, np.arange(len(Y)), coef, means @ coef)
+            found = []
+            with single_threaded_numpy:  # the eigenvectors are SciPy's work
+                means = K.mean(axis=0) if any(constant) else np.zeros(len(K))
+                for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
+                    d, vectors, cv = _cut(basis, Y, method, dimension)
+                    coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
+                    everywhere = np.arange(len(Y))
+                    found.append(_analysis(basis, kernel, labels, vectors, cv, everywhere, coef, means @ coef))
+            yield from found
         return
     for kernel in kernels:
         low_rank = incomplete_cholesky(kernel, X, rank=rank, tol=1e-13)

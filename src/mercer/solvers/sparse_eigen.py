@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,15 @@ from mercer.solvers.eigen import Eigenpairs
 
 Array = NDArray[Any]
 
+EIGEN_SOLVERS = ("auto", "dense", "factor", "lanczos")
 # Up to so many rows, or for so many pairs as a share of them, the dense solver is at least as fast.
 _DENSE_ROWS, _DENSE_SHARE = 300, 0.2
 # Graphs that are this long for their number of vertices have factors with few entries: about n^(1/dimension) steps.
 _FACTORED_DIMENSION = 2.7
 # The shift: far enough from the eigenvalue 1 that the matrix can be factored, close enough to it to separate others.
 _SHIFT = 1e-5
+# Accuracy of the look for eigenvalues that were missed, as a share of the distance that matters.
+_CHECK = 0.1
 
 
 def leading_eigenpairs(
@@ -49,7 +54,7 @@ def leading_eigenpairs(
         By decreasing λ; `errors` are the residuals, which bound the distance to an exact eigenvalue; status "max_iter"
         if one is above tol.
     method : str
-        What "auto" chose.
+        What "auto" chose; "dense" too if k is n or n - 1.
 
     Notes
     -----
@@ -67,39 +72,101 @@ def leading_eigenpairs(
     (array([1.      , 0.999877, 0.999877]), 'factor')
     """
     n = S.shape[0]
+    if not isinstance(method, str) or method not in EIGEN_SOLVERS:
+        raise ValueError(
+            f"method of leading_eigenpairs must be one of {EIGEN_SOLVERS}, got {method!r}; 'auto' chooses for you."
+        )
+    if not 1 <= k <= n:
+        raise ValueError(f"k of leading_eigenpairs must be from 1 to {n}, got {k!r}; the matrix has no more pairs.")
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < np.inf:
+        raise ValueError(f"tol of leading_eigenpairs must be a number > 0, got {tol!r}; it bounds the residuals.")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
+        raise ValueError(
+            f"max_iter of leading_eigenpairs must be a whole number >= 1, got {max_iter!r}; 3000 is more than enough."
+        )
     if method == "auto":
-        small = n <= _DENSE_ROWS or k > _DENSE_SHARE * n
-        method = "dense" if small else "factor" if _dimension_of(S) <= _FACTORED_DIMENSION else "lanczos"
-    if method == "dense":
-        values, vectors = eigh(S.toarray() if sparse.issparse(S) else S)
-        values, vectors = values[-k:], vectors[:, -k:]
+        method = _chosen(S, k)
+    if method == "dense" or k > n - 2:  # ARPACK needs room
+        method = "dense"
+        A = S.toarray() if sparse.issparse(S) else S
+        values, vectors = eigh(A, subset_by_index=(n - k, n - 1))
     else:
         values, vectors = _by_arpack(S, k, method, tol, max_iter)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     products = np.asarray(S @ vectors)
     residuals = np.linalg.norm(products - vectors * values, axis=0)
-    status = "optimal" if len(values) == k and residuals.max(initial=0.0) <= tol else "max_iter"
+    status = "optimal" if residuals.max() <= tol else "max_iter"
     return Eigenpairs(values, vectors, products, residuals, vectors, status).with_signs(), method
 
 
 def _by_arpack(S: Any, k: int, method: str, tol: float, max_iter: int) -> tuple[Array, Array]:
     n = S.shape[0]
-    start = np.random.default_rng(0).normal(size=n)
-    options: dict[str, Any] = {"k": k, "which": "LA", "v0": start, "ncv": min(n, 2 * k + 20), "maxiter": max_iter}
+    if method == "lanczos":
+        return _lanczos(S.__matmul__, n, k, 0.1 * tol, max_iter, lowest=-1.0)
+    shifted = sparse.csc_array((1.0 + _SHIFT) * sparse.eye_array(n) - S)
+    # Symmetric and positive definite: no pivoting, and an ordering that keeps the factor sparse.
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    values, vectors = _lanczos(factor.solve, n, k, 0.0, max_iter, lowest=0.0)
+    return 1.0 + _SHIFT - 1.0 / values, vectors
+
+
+def _lanczos(
+    product: Callable[[Array], Array], n: int, k: int, tol: float, max_iter: int, lowest: float
+) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a matrix without any below the lowest, and eigenvectors, in no order.
+
+    From one start vector the Lanczos method sees one eigenvector of a multiple eigenvalue, and further ones only by
+    rounding, perhaps after it has converged. So what was found is moved out of the way, down to the lowest eigenvalue,
+    and as long as there is still one above the least that was found, it is searched again.
+    """
+    rng = np.random.default_rng(0)
+    values, vectors = np.empty(0), np.empty((n, 0))
+
+    def deflated(x: Array) -> Array:
+        x = x.ravel()
+        return product(x) - vectors @ ((values - lowest) * (vectors.T @ x))
+
+    operator = LinearOperator((n, n), matvec=deflated, dtype=np.float64)
+
+    def search(count: int, accuracy: float, basis: int) -> tuple[Array, Array]:
+        start = rng.normal(size=n)
+        found = eigsh(operator, count, which="LA", v0=start, ncv=min(n, basis), tol=accuracy, maxiter=max_iter)
+        return found[0], found[1]
+
     try:
-        if method == "lanczos":
-            found = eigsh(S, tol=0.1 * tol, **options)
-            return found[0], found[1]
-        shifted = sparse.csc_array((1.0 + _SHIFT) * sparse.eye_array(n) - S)
-        # Symmetric and positive definite: no pivoting, and an ordering that keeps the factor sparse.
-        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-        values, vectors = eigsh(inverse, tol=0.0, **options)
-        return 1.0 + _SHIFT - 1.0 / values, vectors
+        while True:
+            more, directions = search(k, tol, 2 * k + 20)
+            values, vectors = np.concatenate([values, more]), np.hstack([vectors, directions])
+            least = float(np.sort(values)[-k])
+            above = float(search(1, _CHECK * (1.0 - min(least, 0.99)) if lowest else _CHECK, 20)[0][0])
+            if above <= least + max(tol, 1e-9 * abs(least)):
+                break
     except ArpackNoConvergence as failure:
-        values = failure.eigenvalues if method == "lanczos" else 1.0 + _SHIFT - 1.0 / failure.eigenvalues
-        return values, failure.eigenvectors
+        if len(values) < k:
+            values = np.concatenate([values, failure.eigenvalues])
+            vectors = np.hstack([vectors, failure.eigenvectors])
+            vectors, values = _completed(product, vectors, k, rng)
+    largest = np.argsort(-values, kind="stable")[:k]
+    return values[largest], vectors[:, largest]
+
+
+def _completed(
+    product: Callable[[Array], Array], vectors: Array, k: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """As many pairs as were asked for, the missing ones by chance: their residuals tell."""
+    n, found = vectors.shape
+    basis = np.linalg.qr(np.hstack([vectors, rng.normal(size=(n, max(k - found, 0)))]))[0]
+    values, rotation = eigh(basis.T @ np.stack([product(v) for v in basis.T], axis=1))
+    return basis @ rotation, values
+
+
+def _chosen(S: Any, k: int) -> str:
+    n = S.shape[0]
+    if n <= _DENSE_ROWS or k > _DENSE_SHARE * n:
+        return "dense"
+    # A matrix without zeros has all vertices within one step.
+    return "factor" if sparse.issparse(S) and _dimension_of(S) <= _FACTORED_DIMENSION else "lanczos"
 
 
 def _dimension_of(S: Any) -> float:

@@ -1,0 +1,33 @@
+"""Parameters that several graphs share, and what they may be."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a finite number, True and False being none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def check_count(value: Any, parameter: str, owner: str) -> int:
+    """A number of things, 1 or more."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{parameter} of {owner} must be a whole number >= 1, got {value!r}; ask for 1 or more.")
+    return int(value)
+
+
+def check_positive(value: Any, parameter: str, owner: str, remedy: str) -> float:
+    """A number > 0."""
+    if not is_number(value) or not value > 0:
+        raise ValueError(f"{parameter} of {owner} must be a number > 0, got {value!r}; {remedy}.")
+    return float(value)
+
+
+def check_choice(value: Any, choices: tuple[str, ...], parameter: str, owner: str) -> None:
+    """One of several words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{parameter} of {owner} must be one of {choices}, got {value!r}; choose one of them.")
