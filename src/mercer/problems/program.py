@@ -287,7 +287,7 @@ class KernelProgram:
         if not self._last or self._last[0][0].shape != np.shape(B):
             return None
         last = self._last[0][0]
-        differs = np.abs(B - last) > _ROUNDING * np.abs(last)
+        differs = ~(np.abs(B - last) <= _ROUNDING * np.abs(last))  # so that NaN differs
         changed = np.flatnonzero(differs.reshape(len(last), -1).any(axis=1))
         few = len(changed) <= _FEW_CHANGED * len(last) if hasattr(self.gram, "columns") else not len(changed)
         return changed if few else None

@@ -18,10 +18,19 @@ Array = NDArray[Any]
 _TASK = 2048
 # Rows that are added up in single precision before the sum goes to double precision.
 _FLUSHED = 256
+_SINGLE = float(np.finfo(np.float32).eps)
 
 
 class Columns(Protocol):
-    """Some columns of a symmetric matrix K at a time, to single precision or better."""
+    """Some columns of a symmetric matrix K at a time, to single precision or better.
+
+    Attributes
+    ----------
+    precision : float
+        Relative rounding of their entries.
+    """
+
+    precision: float
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
         """Σ_j weights_j K[rows, chosen_j] in float64; all rows by default."""
@@ -57,6 +66,7 @@ class _DenseColumns:
 
     def __init__(self, K: Array):
         self._K = K
+        self.precision = float(np.finfo(K.dtype).eps)
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
         total = np.asarray(weights @ self._K[chosen])
@@ -68,6 +78,8 @@ class _DenseColumns:
 
 class _CachedColumns:
     """Columns that are evaluated when they are needed; the ones used last are kept."""
+
+    precision = _SINGLE
 
     def __init__(self, cache: RowCache):
         self._cache = cache
@@ -85,6 +97,8 @@ class _CachedColumns:
 
 class _GaussianColumns:
     """Columns of a Gaussian Gram matrix, which cost less to compute again than to fetch from memory."""
+
+    precision = _SINGLE
 
     def __init__(self, scaled_rows: Array):
         self._rows = np.ascontiguousarray(scaled_rows, dtype=np.float32)

@@ -94,9 +94,9 @@ class State:
         last = self._last_set if self._active is None else np.intersect1d(self._last_set, self._active)
         chosen = choose_working_set(self._rising, self._falling, self._bar, last, self._block)
         self._last_set = chosen
-        precision = np.float32 if self._violation > _COARSE * self._scale else np.float64
-        B, g = self.B[chosen], self._g[chosen].astype(precision)
-        K = self._columns.corner(chosen).astype(precision, copy=False)
+        dtype = np.float32 if self._violation > _COARSE * self._scale else np.float64
+        B, g = self.B[chosen], self._g[chosen].astype(dtype)
+        K = self._columns.corner(chosen).astype(dtype, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
         near = self._relative_gap < _NEAR or len(chosen) < _FEW
         for patience in _PATIENCE:
@@ -105,7 +105,8 @@ class State:
             if violation <= target:
                 break
             if near or patience == _PATIENCE[-2]:
-                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target)
+                precision = self._columns.precision
+                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, precision=precision)
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False
