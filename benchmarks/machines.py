@@ -18,7 +18,19 @@ from sklearn.svm import SVR
 
 from mercer.kernels import Gaussian
 from mercer.kernels.gram import incomplete_cholesky
-from mercer.losses import EpsilonInsensitive, Expectile, Huber, Laplace, PiecewisePolynomial, PolynomialLoss, Quantile
+from mercer.losses import (
+    EpsilonInsensitive,
+    Expectile,
+    Hinge,
+    Huber,
+    Laplace,
+    Logistic,
+    PiecewisePolynomial,
+    PolynomialLoss,
+    Quantile,
+    Squared,
+    SquaredHinge,
+)
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
 from mercer.solvers import InteriorPoint, SolverResult
@@ -145,13 +157,15 @@ def other_losses(n=2000, rounds=2):
     title(f"Other losses, n = {n}: time relative to the epsilon-insensitive loss")
     X, y = data(n)
     K = Gaussian(1.0)(X)
-    losses = [EpsilonInsensitive(0.1), Laplace(), Huber(0.3), PolynomialLoss(1.5), PiecewisePolynomial(1.5, 0.3),
-              Quantile(0.3), Expectile(0.3)]  # fmt: skip
+    losses = [EpsilonInsensitive(0.1), Laplace(), Squared(), Huber(0.3), PolynomialLoss(1.05), PolynomialLoss(1.5),
+              PolynomialLoss(4.0), PiecewisePolynomial(1.5, 0.3), Quantile(0.3), Expectile(0.3),
+              Hinge(), SquaredHinge(), Logistic()]  # fmt: skip
+    targets = {False: y, True: np.where(y > np.median(y), 1.0, -1.0)}
     best = [np.inf] * len(losses)
     for _ in range(rounds):
         for i, loss in enumerate(losses):
             start = time.perf_counter()
-            InteriorPoint().solve(program(K, y, loss, 10.0), tol=1e-8)
+            InteriorPoint().solve(program(K, targets[loss.classification], loss, 10.0), tol=1e-8)
             best[i] = min(best[i], time.perf_counter() - start)
     for loss, seconds in zip(losses, best, strict=True):
         print(f"{loss!r:50} {seconds:7.3f} s   {seconds / best[0]:5.2f}")
