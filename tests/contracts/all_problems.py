@@ -121,6 +121,7 @@ REGRESSION_LOSSES: list[Loss] = [
     Huber(0.2, epsilon=np.linspace(0.0, 0.4, 40)),
     PolynomialLoss(1.5),
     PolynomialLoss(1.1),
+    PolynomialLoss(1.02, epsilon=(0.05, np.linspace(0.0, 0.1, 40))),
     PolynomialLoss(3.0),
     PolynomialLoss(4.0, epsilon=(0.1, 0.0)),
     PiecewisePolynomial(1.5, 0.3),

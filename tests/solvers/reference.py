@@ -44,7 +44,7 @@ def _growth(loss, xi, *, up):
     if isinstance(loss, Expectile):
         return (loss.q if up else 1 - loss.q) * cp.square(xi) / 2
     if isinstance(loss, PolynomialLoss):
-        return cp.power(xi, loss.p) / loss.p
+        return cp.power(xi, loss.p, approx=False) / loss.p
     # A curved part up to sigma and a straight one beyond: the cheapest way to split xi.
     p = 2.0 if isinstance(loss, Huber) else loss.p
     assert isinstance(loss, Huber | PiecewisePolynomial)

@@ -174,9 +174,6 @@ class PolynomialLoss(PowerGrowth):
 
     Notes
     -----
-    Below p = 1.25 the conjugate bends so sharply that a machine may end as "stalled" before its tolerance: take Laplace
-    or PiecewisePolynomial instead.
-
     Its conjugate |a|^q / q, q = p / (p - 1), has infinite curvature at 0 if p > 2 [Smola1998]_, table 2.2.
 
     Examples

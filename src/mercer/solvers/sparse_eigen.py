@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
+from mercer.kernels.blas import single_threaded_blas
 from mercer.solvers.eigen import Eigenpairs
 
 Array = NDArray[Any]
@@ -24,8 +26,8 @@ _DENSE_ROWS, _DENSE_SHARE = 300, 0.2
 _FACTORED_DIMENSION = 2.7
 # The shift: far enough from the eigenvalue 1 that the matrix can be factored, close enough to it to separate others.
 _SHIFT = 1e-5
-# Accuracy of the look for eigenvalues that were missed, as a share of the distance that matters.
-_CHECK = 0.1
+# Of the look for eigenvalues that were missed: accuracy, as a share of the distance that matters, and vectors of a basis.
+_CHECK, _CHECK_BASIS = 0.1, 12
 
 
 def leading_eigenpairs(
@@ -91,7 +93,9 @@ def leading_eigenpairs(
         A = S.toarray() if sparse.issparse(S) else S
         values, vectors = eigh(A, subset_by_index=(n - k, n - 1))
     else:
-        values, vectors = _by_arpack(S, k, method, tol, max_iter)
+        # Work on vectors and short columns of a factor: more threads gain nothing, and lose much where cores are shared.
+        with single_threaded_blas if sparse.issparse(S) else nullcontext():
+            values, vectors = _by_arpack(S, k, method, tol, max_iter)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     products = np.asarray(S @ vectors)
@@ -107,7 +111,8 @@ def _by_arpack(S: Any, k: int, method: str, tol: float, max_iter: int) -> tuple[
     shifted = sparse.csc_array((1.0 + _SHIFT) * sparse.eye_array(n) - S)
     # Symmetric and positive definite: no pivoting, and an ordering that keeps the factor sparse.
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    values, vectors = _lanczos(factor.solve, n, k, 0.0, max_iter, lowest=0.0)
+    # A share t of an eigenvalue of the inverse is a residual of at most 2 t here, as no eigenvalue of S is below -1.
+    values, vectors = _lanczos(factor.solve, n, k, 0.1 * tol, max_iter, lowest=0.0)
     return 1.0 + _SHIFT - 1.0 / values, vectors
 
 
@@ -139,7 +144,7 @@ def _lanczos(
             more, directions = search(k, tol, 2 * k + 20)
             values, vectors = np.concatenate([values, more]), np.hstack([vectors, directions])
             least = float(np.sort(values)[-k])
-            above = float(search(1, _CHECK * (1.0 - min(least, 0.99)) if lowest else _CHECK, 20)[0][0])
+            above = float(search(1, _CHECK * (1.0 - min(least, 0.99)) if lowest else _CHECK, _CHECK_BASIS)[0][0])
             if above <= least + max(tol, 1e-9 * abs(least)):
                 break
     except ArpackNoConvergence as failure:

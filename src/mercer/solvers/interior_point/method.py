@@ -15,6 +15,7 @@ from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.rounding import rounded_to_boundary
 from mercer.solvers.interior_point.start import starting_point
+from mercer.solvers.interior_point.steepness import with_bounds_where_steep
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
 from mercer.solvers.projection import Projected
@@ -26,6 +27,9 @@ Array = NDArray[Any]
 _MAX_ITER = 200
 # Iterations spent after convergence until coefficients can be set to zero without harm.
 _MAX_POLISHING = 2
+# Complementarity products are not driven below this share of what the tolerance allows: smaller ones buy nothing, and
+# the system of the step loses its digits.
+_LEAST_SHARE = 1e-3
 
 
 class InteriorPoint(Solver):
@@ -81,7 +85,7 @@ class InteriorPoint(Solver):
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
-        problem, sides = projected.problem, Sides(projected.problem)
+        problem, sides = projected.problem, with_bounds_where_steep(projected.problem)
         system = KKTSystem(problem)
         history: list[Iterate] = []
         status: Status = "max_iter"
@@ -114,7 +118,8 @@ class InteriorPoint(Solver):
                     break
                 if iteration == max_iter:
                     break
-                v = _iterate(v, residuals, sides, system, cautious=n_cautious > 2)
+                least_mu = _LEAST_SHARE * options.tol * (abs(residuals.iterate.primal) + 1.0) / max(1, sides.n_pairs)
+                v = _iterate(v, residuals, sides, system, least_mu, cautious=n_cautious > 2)
                 progress.update()
         except (KeyboardInterrupt, SingularSystem) as error:
             if status != "optimal":
@@ -144,7 +149,9 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem, *, cautious: bool) -> Variables:
+def _iterate(
+    v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem, least_mu: float, *, cautious: bool
+) -> Variables:
     """One predictor-corrector iteration; a cautious one turns back to the centre and corrects for nothing."""
     mu = v.complementarity(sides)
     if not mu > 0:
@@ -154,7 +161,9 @@ def _iterate(v: Variables, residuals: Residuals, sides: Sides, system: KKTSystem
     length = min(1.0, largest_step(v, predictor, sides))
     centring = (v.moved(predictor, length).complementarity(sides) / mu) ** 3
     centring, share = (max(centring, 0.5), 0.0) if cautious else (centring, 1.0)
-    corrector = system.solve(v, sides, residuals, Targets.corrector(v, sides, predictor, centring * mu, share))
+    corrector = system.solve(
+        v, sides, residuals, Targets.corrector(v, sides, predictor, max(centring * mu, least_mu), share)
+    )
     if not np.isfinite(corrector.alpha).all():
         raise SingularSystem
     return move(v, corrector, sides, mu, residuals.tolerated)

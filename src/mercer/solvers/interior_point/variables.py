@@ -16,6 +16,8 @@ Array = NDArray[Any]
 class Sides:
     """The two dual variables of each sample: row 0 for residuals above zero, row 1 for those below.
 
+    Their upper bounds are those of the program, or given.
+
     Attributes
     ----------
     sign : array of shape (2, n)
@@ -35,11 +37,11 @@ class Sides:
         Upper bound of Σα, if there is one; its multiplier is the width of the tube.
     """
 
-    def __init__(self, problem: KernelProgram):
+    def __init__(self, problem: KernelProgram, upper: Array | None = None):
         self.loss = problem.loss
         self.C = np.stack([problem.C_above, problem.C_below])
         low, high = problem.box()
-        self.upper = np.stack([high, -low])
+        self.upper = np.stack([high, -low]) if upper is None else upper
         self.sign = np.stack([problem.sign, -problem.sign])
         self.exists = self.upper > 0
         self.bounded = self.exists & np.isfinite(self.upper)
