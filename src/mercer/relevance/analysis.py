@@ -15,7 +15,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.blas import single_threaded_numpy
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
 from mercer.relevance.eigenbasis import Eigenbasis
-from mercer.relevance.estimates import leave_one_out_errors, two_component_nll
+from mercer.relevance.estimates import leave_one_out_error, leave_one_out_errors, two_component_nll
 from mercer.relevance.labels import Labels
 
 Array = NDArray[Any]
@@ -177,13 +177,13 @@ def _cut(basis: Eigenbasis, Y: Array, method: str, dimension: int | None) -> tup
         d = 0
     elif method == "leave_one_out":
         vectors = basis.vectors(int(cuts[-1]))
-        cv = _leave_one_out(basis, vectors, Y)
+        cv = leave_one_out_errors(_with_constant(basis, vectors), Y)[0 if basis.means is None else 1 :]
         d = int(cuts[np.argmin(cv[cuts])])
         return d, vectors[:, :d], float(cv[d])
     else:
         d = int(cuts[np.argmin(_nll(basis, len(Y))[cuts])])
     vectors = basis.vectors(d)
-    return d, vectors, float(_leave_one_out(basis, vectors, Y)[-1])
+    return d, vectors, leave_one_out_error(_with_constant(basis, vectors), Y)
 
 
 def _nll(basis: Eigenbasis, n: int) -> Array:
@@ -198,10 +198,10 @@ def _whole_nll(basis: Eigenbasis, n: int, d: int) -> float:
     return float(two_component_nll(np.vstack([np.sqrt(n) * basis.means, basis.coefficients]), basis.tail, n)[1 + d])
 
 
-def _leave_one_out(basis: Eigenbasis, vectors: Array, Y: Array) -> Array:
-    if basis.means is None:
-        return leave_one_out_errors(vectors, Y)
-    return leave_one_out_errors(np.column_stack([np.full(len(Y), len(Y) ** -0.5), vectors]), Y)[1:]
+def _with_constant(basis: Eigenbasis, vectors: Array) -> Array:
+    """The components, after the constant if there is one."""
+    n = len(vectors)
+    return vectors if basis.means is None else np.column_stack([np.full(n, n**-0.5), vectors])
 
 
 def _analysis(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import eigh, eigh_tridiagonal
+from scipy.linalg.lapack import dormqr, dpstrf, dsytrd, dsytrd_lwork
 
 from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank
@@ -45,7 +45,7 @@ class Eigenbasis:
     rounding: float
     means: Array | None
     _small_vectors: Array
-    _factor: Array | None = None
+    _expand: Callable[[Array], Array]
 
     @classmethod
     def of_gram(cls, kernel: Kernel, K: Array, Y: Array, constant: Sequence[bool] = (False,)) -> Iterator[Eigenbasis]:
@@ -69,9 +69,14 @@ class Eigenbasis:
             K -= K.mean(axis=1)[:, None]
             means = Y.mean(axis=0)
             Y = Y - means
-        values, vectors, rounding = _eigenpairs(kernel, K, len(Y), precision, of_mean)
-        z, r = vectors.T @ Y, int(np.count_nonzero(values > rounding))
-        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, means, vectors[:, :r])
+        # K = Q T Qᵀ with T tridiagonal, whose eigenvectors S are cheap: z = Sᵀ Qᵀ Y, and only those eigenvectors Q s_m
+        # are formed that are asked for, which spares the costliest third of an eigendecomposition.
+        T, turn = _tridiagonal(K)
+        values, S = eigh_tridiagonal(*T, check_finite=False)
+        values, S = values[::-1], S[:, ::-1]
+        rounding = _rounding(kernel, values, len(Y), precision, of_mean)
+        z, r = S.T @ turn(Y, "T"), int(np.count_nonzero(values > rounding))
+        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, means, S[:, :r], turn)
 
     @classmethod
     def of_low_rank(cls, low_rank: LowRank, Y: Array, *, constant: bool = False) -> Eigenbasis:
@@ -89,16 +94,17 @@ class Eigenbasis:
         if constant:
             means = Y.mean(axis=0)
             L, Y = L - L.mean(axis=0), Y - means
-        values, V, rounding = _eigenpairs(kernel, L.T @ L, len(Y), precision, of_mean)
+        values, V = eigh(L.T @ L, driver="evd", overwrite_a=True, check_finite=False)
+        values, V = values[::-1], V[:, ::-1]
+        rounding = _rounding(kernel, values, len(Y), precision, of_mean)
         r = int(np.count_nonzero(values > rounding))
         V = V[:, :r] / np.sqrt(values[:r])
         z = V.T @ (L.T @ Y)
-        return cls(values[:r], z, np.sum((Y - L @ (V @ z)) ** 2, axis=0), rounding, means, V, L)
+        return cls(values[:r], z, np.sum((Y - L @ (V @ z)) ** 2, axis=0), rounding, means, V, L.__matmul__)
 
     def vectors(self, d: int) -> Array:
         """Eigenvectors u_1, ..., u_d as columns."""
-        leading = self._small_vectors[:, :d]
-        return leading if self._factor is None else self._factor @ leading
+        return self._expand(self._small_vectors[:, :d])
 
     def cuts(self, n: int) -> Array:
         """Dimensions 1 <= d <= n/2 at which the spectrum can be cut.
@@ -127,19 +133,34 @@ def _numerical_factor(K: Array, precision: float) -> Array | None:
     return L if missed <= n * floor else None
 
 
-def _eigenpairs(kernel: Kernel, matrix: Array, n: int, precision: float, of_mean: float) -> tuple[Array, Array, float]:
-    """Eigenvalues, descending, eigenvectors, and the size of what is rounding for n rows; overwrites the matrix.
+def _tridiagonal(K: Array) -> tuple[tuple[Array, Array], Callable[..., Array]]:
+    """Diagonal and subdiagonal of T = Qᵀ K Q, and the function X -> Q X (or Qᵀ X); overwrites K."""
+    n = len(K)
+    # Transposed, it is laid out as LAPACK wants it: the reflections that make up Q then take its place.
+    reflections, diagonal, subdiagonal, scales, _ = dsytrd(
+        K.T, lower=1, lwork=int(dsytrd_lwork(n, lower=1)[0]), overwrite_a=1
+    )
+    reflections = np.asfortranarray(reflections[1:, : n - 1])
+
+    def turn(X: Array, transposed: str = "N") -> Array:
+        turned = np.array(X, order="F")  # the first row stays
+        if turned.size and n > 1:
+            turned[1:] = dormqr("L", transposed, reflections, scales, turned[1:], 64 * turned.shape[1])[0]
+        return turned
+
+    return (diagonal, subdiagonal), turn
+
+
+def _rounding(kernel: Kernel, values: Array, n: int, precision: float, of_mean: float) -> float:
+    """The size of what is rounding in descending eigenvalues for n rows.
 
     `of_mean` is the square of the mean feature times n, which is at most the largest eigenvalue of the matrix before it
     was centred: what rounding is, does not become less when the mean is subtracted.
     """
-    # Transposed, it is laid out as LAPACK wants it: the vectors then take its place.
-    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
-    values, vectors = values[::-1], vectors[:, ::-1]
     largest = max(float(values[0]), of_mean)
     if values[-1] < -np.sqrt(precision) * largest or largest <= 0:
         raise _not_positive(kernel, float(values[-1]), float(values[0]))
-    return values, vectors, max(_FLOOR, n * precision) * largest
+    return max(_FLOOR, n * precision) * largest
 
 
 def _not_positive(kernel: Kernel, smallest: float, largest: float) -> ValueError:

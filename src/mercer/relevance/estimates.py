@@ -85,16 +85,25 @@ def leave_one_out_errors(vectors: ArrayLike, y: ArrayLike) -> Array:
     """
     U = np.asarray(vectors, dtype=np.float64)
     Y = np.asarray(y, dtype=np.float64)
-    residual = np.reshape(Y, (len(Y), -1)).copy()
-    targets = residual.copy()
+    targets = np.reshape(Y, (len(Y), -1))
+    residual = targets.copy()
     z = U.T @ residual
     left = np.ones(len(U))  # 1 - S_ii
-    errors = [np.mean(residual**2)]
+    errors = [float(np.mean(residual**2))]
     for m in range(U.shape[1]):
         u = U[:, m]
         residual -= np.outer(u, z[m])
         left -= u**2
-        alone = left < 1e-10
-        left_out = np.where(alone[:, None], targets, residual / np.where(alone, 1.0, left)[:, None])
-        errors.append(np.mean(left_out**2))
+        errors.append(_left_out_error(residual, targets, left))
     return np.array(errors)
+
+
+def leave_one_out_error(vectors: Array, Y: Array) -> float:
+    """The last of the `leave_one_out_errors`, that on all columns, for targets of shape (n, n_targets)."""
+    return _left_out_error(Y - vectors @ (vectors.T @ Y), Y, 1.0 - np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _left_out_error(residual: Array, targets: Array, left: Array) -> float:
+    alone = left < 1e-10
+    left_out = np.where(alone[:, None], targets, residual / np.where(alone, 1.0, left)[:, None])
+    return float(np.mean(left_out**2))
