@@ -3,6 +3,10 @@ import pytest
 
 from mercer import RelevantDimensions
 from mercer.kernels import FromFunction, Gaussian, Precomputed
+from mercer.relevance.analysis import analyse
+from mercer.relevance.diagnosis import diagnose
+from mercer.relevance.labels import Labels
+from mercer.relevance.learning_curve import LearningCurve
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-np.pi, np.pi, size=(200, 1))
@@ -39,6 +43,20 @@ def test_complex_and_clean():
     curve = found.learning_curve
     assert curve.expected(400) < curve.expected(200)
     assert curve.gain > 0.1
+
+
+@pytest.mark.parametrize(
+    ("errors", "check"),
+    [([0.8, 0.6, 0.4], "contradicts"), ([0.41, 0.4, 0.4], "supports"), ([1.0, 1.0, 0.99], "undecided")],
+)
+def test_what_a_learning_curve_says_of_no_help_by_more_data(errors, check):
+    labels = Labels.read("Test", np.sinc(X[:, 0]) + 0.4 * NOISE, "regression")
+    family = list(analyse([Gaussian(1.0)], X, labels))
+    spread = np.array([-0.01, 0.0, 0.01])
+    curve = LearningCurve(np.array([50, 75, 100]), np.array(errors)[:, None] + spread, len(X))
+    found = diagnose(0, family, labels, curve, X)
+    assert (found.dimension, found.noise, found.check) == ("low", "high", check)
+    assert (f"which {check} the verdict" in str(found)) == (check != "undecided")
 
 
 def test_complex_and_noisy():
