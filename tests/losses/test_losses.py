@@ -90,7 +90,7 @@ def test_epsilon_shifts_outwards():
         (PolynomialLoss(p=4.0), stats.gennorm(4.0, scale=4.0**0.25)),
         (Quantile(q=0.8), stats.laplace_asymmetric(2.0, scale=1 / 0.4)),
     ],
-    ids=repr,
+    ids=lambda value: value.dist.name if hasattr(value, "dist") else repr(value),
 )
 def test_densities_are_scipys(loss, distribution):
     np.testing.assert_allclose(loss.noise_density(r), distribution.pdf(r), rtol=1e-12)

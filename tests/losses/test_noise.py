@@ -99,7 +99,11 @@ def test_an_infinite_density_at_the_centre():
 
 
 @pytest.mark.parametrize("function", [optimal_epsilon, optimal_nu])
-@pytest.mark.parametrize("noise", [0, -1.0, np.nan, True, None, "gaussian", [1.0], stats.poisson(3)], ids=str)
+@pytest.mark.parametrize(
+    "noise",
+    [0, -1.0, np.nan, True, None, "gaussian", [1.0], stats.poisson(3)],
+    ids=lambda value: "discrete" if hasattr(value, "dist") else str(value),
+)
 def test_what_is_no_noise(function, noise):
     with pytest.raises(ValueError, match=f"noise of {function.__name__} must be a kind of noise, got .*give a power p"):
         function(noise)

@@ -139,7 +139,9 @@ def test_kernel_ridge_equals_scikit_learn(penalty, X, y, X_new):
     assert ours.intercept_ == 0.0
 
 
-@pytest.mark.parametrize("parametric", [None, "constant", "linear", [lambda X: np.sin(X[:, 0])]], ids=str)
+@pytest.mark.parametrize(
+    "parametric", [None, "constant", "linear", [lambda X: np.sin(X[:, 0])]], ids=["none", "constant", "linear", "sine"]
+)
 @pytest.mark.parametrize("kernel", [Gaussian(WIDTH), ThinPlate()], ids=repr)
 def test_leave_one_out_equals_refits(kernel, parametric, X, y):
     X, y = X[:25], y[:25]

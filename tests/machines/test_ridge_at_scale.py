@@ -46,7 +46,9 @@ def never_formed(monkeypatch):
 
 
 @pytest.mark.parametrize("penalty", [1e-4, 0.3, 100.0])
-@pytest.mark.parametrize("parametric", [None, "constant", "linear", [lambda X: np.sin(X[:, 0])]], ids=str)
+@pytest.mark.parametrize(
+    "parametric", [None, "constant", "linear", [lambda X: np.sin(X[:, 0])]], ids=["none", "constant", "linear", "sine"]
+)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_equals_the_eigendecomposition(kernel, parametric, penalty):
     choices = {"penalties": penalty, "parametric": parametric}
