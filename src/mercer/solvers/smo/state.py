@@ -12,6 +12,7 @@ from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
 from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
@@ -28,6 +29,8 @@ _ENOUGH = 0.7
 _ROUNDING, _CLEAR = 1e-6, 2.0
 # Violations above this share of the largest target are reduced in single precision, which drifts by less than a tenth.
 _COARSE = 1e-3
+# A stage with smaller weights is left at this relative gap.
+_STAGE_TOL = 0.1
 # Variables are set aside only if so many are that the smaller products pay, until the violation fell to this share.
 _WORTH_SHRINKING, _SHRUNK_SHARE = 0.3, 0.1
 
@@ -48,7 +51,9 @@ class State:
     def __init__(self, problem: KernelProgram, options: Options, block: int, *, shrink: bool):
         self._problem = problem
         self._block, self._shrink, self._tol = block, shrink, options.tol
-        self._box = Box(problem)
+        self._box_of_program = Box(problem)
+        self._stages = stages_of(problem) if options.start is None else [1.0]
+        self._enter_stage()
         self._columns = columns_of(problem.gram, options.memory)
         self._paired = bool(problem.columns.any())
         self._scale = float(np.abs(problem.y).max())
@@ -63,6 +68,7 @@ class State:
         self._last_set = np.empty(0, dtype=np.intp)
         self._drift = 0.0 if self.exact else _ROUNDING * float(np.linalg.norm(self.B))
         self.look()
+        self._leave_stages()
 
     @property
     def doubtful(self) -> bool:
@@ -81,9 +87,10 @@ class State:
         self._bar = (highest, lowest) if self._paired else (0.0, 0.0)
         if self._active is None:
             self.d = self._offset(lowest, highest)
-            fitted = self._g + self._problem.y
-            dual = self.B @ self._problem.y - 0.5 * self.B @ fitted - self._box.price(self.B)
-            self.iterate = Iterate(self._problem.primal(self.B, self.d, fitted), float(dual))
+            self.iterate = self._values(self._problem, self._box_of_program)
+            self._of_stage = (
+                self._values(self._staged, self._box) if self._staged is not self._problem else self.iterate
+            )
 
     def improve(self) -> None:
         """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
@@ -122,6 +129,7 @@ class State:
         self.look()
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
+        self._leave_stages()
 
     def take_back(self) -> None:
         """Bring the gradient of all variables up to date."""
@@ -146,13 +154,43 @@ class State:
         self.exact, self._drift = True, 0.0
         self.look()
 
+    def _enter_stage(self) -> None:
+        """Take the weights of the first of the stages."""
+        self._staged, self._box = self._problem, self._box_of_program
+        if self._stages[0] > 1.0:
+            C = self._problem.C_below / self._stages[0], self._problem.C_above / self._stages[0]
+            self._staged = self._problem.with_weights(C)
+            self._box = Box(self._staged)
+
+    def _leave_stages(self) -> None:
+        """Go on to the next weights while the program of the stage is solved: multiply the solution as they are."""
+        while (
+            self._stages[0] > 1.0
+            and self._active is None
+            and (self._relative_gap <= _STAGE_TOL or self._violation <= _CLEAR * self._drift)
+        ):
+            ratio = self._stages[0] / self._stages[1]
+            self.B *= ratio
+            self._g = ratio * (self._g + self._problem.y) - self._problem.y
+            self._drift *= ratio
+            del self._stages[0]
+            self._enter_stage()
+            self.look()
+
+    def _values(self, problem: KernelProgram, box: Box) -> Iterate:
+        fitted = self._g + problem.y
+        dual = self.B @ problem.y - 0.5 * self.B @ fitted - box.price(self.B)
+        return Iterate(problem.primal(self.B, self.d, fitted), float(dual))
+
     def _wanted_share(self) -> float:
         """The share of the gap that is left when it is small enough: violations fall as it does."""
-        return self._tol / self._relative_gap if self._relative_gap > 0 else 1.0
+        tol = self._tol if self._staged is self._problem else _STAGE_TOL
+        return tol / self._relative_gap if self._relative_gap > 0 else 1.0
 
     @property
     def _relative_gap(self) -> float:
-        return self.iterate.gap / (abs(self.iterate.primal) + 1.0)
+        """That of the stage."""
+        return self._of_stage.gap / (abs(self._of_stage.primal) + 1.0)
 
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""
