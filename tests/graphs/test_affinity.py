@@ -61,7 +61,7 @@ def test_duplicates_are_neighbours_at_distance_zero(width):
 def test_weights_of_new_rows(width):
     affinity = NeighbourAffinity(5, width)
     affinity.fit(X)
-    found = affinity.between(NEW).toarray()
+    found = affinity.between(NEW)[0].toarray()
     D = np.sqrt(np.sum((NEW[:, None] - X) ** 2, axis=2))
     near = np.sort(D, axis=1)[:, [4]] >= D
     if width is None:
@@ -80,7 +80,7 @@ def test_weights_of_new_rows(width):
 def test_new_rows_far_away_still_have_a_nearest_neighbour():
     affinity = NeighbourAffinity(3, 0.1)
     affinity.fit(X)
-    np.testing.assert_allclose(affinity.between(1e6 + NEW).max(axis=1).toarray().ravel(), 1.0)
+    np.testing.assert_allclose(affinity.between(1e6 + NEW)[0].max(axis=1).toarray().ravel(), 1.0)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
@@ -112,24 +112,28 @@ def test_radius():
     for rows, new in ((X, NEW), (sparse.csr_array(X), sparse.csr_array(NEW))):
         affinity = RadiusAffinity(0.8)
         np.testing.assert_array_equal(affinity.fit(rows).toarray(), D <= 0.8)
-        np.testing.assert_array_equal(affinity.between(rows).toarray(), D <= 0.8)
-        between = np.sqrt(np.sum((NEW[:, None] - X) ** 2, axis=2)) <= 0.8
-        np.testing.assert_array_equal(affinity.between(new).toarray(), between)
-        np.testing.assert_array_equal(affinity.equal_to(rows), np.arange(30))
+        weights, equal = affinity.between(rows)
+        np.testing.assert_array_equal(weights.toarray(), D <= 0.8)
+        np.testing.assert_array_equal(equal, np.arange(30))
+        weights, equal = affinity.between(new)
+        np.testing.assert_array_equal(weights.toarray(), np.sqrt(np.sum((NEW[:, None] - X) ** 2, axis=2)) <= 0.8)
+        np.testing.assert_array_equal(equal, -1)
 
 
 def test_kernel_and_given_weights():
     kernel = Gaussian(0.5)
     affinity = KernelAffinity(kernel)
     np.testing.assert_array_equal(affinity.fit(X), kernel(X))
-    np.testing.assert_allclose(affinity.between(NEW), kernel(NEW, X))
-    np.testing.assert_array_equal(affinity.equal_to(np.vstack([NEW, X[3:5]]))[-2:], [3, 4])
+    weights, equal = affinity.between(np.vstack([NEW, X[3:5]]))
+    np.testing.assert_allclose(weights[:8], kernel(NEW, X))
+    np.testing.assert_array_equal(equal, [-1] * 8 + [3, 4])
     given = PrecomputedAffinity()
     W = kernel(X)
     fitted = given.fit(W)
     np.testing.assert_array_equal(fitted, W)
     assert not np.shares_memory(fitted, W)
-    np.testing.assert_array_equal(given.equal_to(W), -1)
+    np.testing.assert_array_equal(given.between(W)[0], W)
+    np.testing.assert_array_equal(given.between(W)[1], -1)
     stored = sparse.csr_array(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
     stored.data[1] = 0.0
     stored[2, 0] = 0.0

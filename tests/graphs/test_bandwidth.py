@@ -41,7 +41,8 @@ def test_the_width_has_the_unit_of_the_rows(scale):
 
 
 def test_sparse_rows_and_samples(monkeypatch):
-    assert auto_width(sparse.csr_array(X))[0] == pytest.approx(auto_width(X)[0], rel=1e-6)
+    for stored in (sparse.csr_array, sparse.csc_matrix):
+        assert auto_width(stored(X))[0] == pytest.approx(auto_width(X)[0], rel=1e-6)
     monkeypatch.setattr(bandwidth, "_SAMPLE", 200)
     width, curve = auto_width(X)
     np.testing.assert_array_equal(auto_width(X)[1].slopes, curve.slopes)

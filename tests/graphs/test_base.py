@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.manifold import spectral_embedding
 
 from mercer import DiffusionMap, LaplacianEigenmaps, SpectralClustering
-from mercer.graphs import NeighbourAffinity, base
+from mercer.graphs import NeighbourAffinity, base, neighbours
 from mercer.kernels import FromFunction, Gaussian, Linear, Precomputed
 
 rng = np.random.default_rng(0)
@@ -64,6 +66,57 @@ def test_single_precision_memory_maps_and_sparse_rows(estimator, tmp_path):
     np.testing.assert_array_equal(results(made(estimator).fit(mapped), NEW), expected)
     stored = results(made(estimator).fit(sparse.csr_array(double)), sparse.csr_array(NEW))
     np.testing.assert_allclose(stored, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"neighbors": "brute"}, {"affinity": "radius", "radius": 3.0}, {"affinity": Gaussian(1.0)}],
+    ids=["neighbours", "brute", "radius", "kernel"],
+)
+def test_new_rows_may_be_stored_otherwise(estimator, options):
+    expected = results(made(estimator, **options).fit(X), NEW)
+    for rows in (X, sparse.csr_array(X), sparse.csc_matrix(X)):
+        fitted = made(estimator, **options).fit(rows)
+        for new in (NEW, np.asfortranarray(NEW), sparse.csr_array(NEW), sparse.coo_matrix(NEW), NEW.tolist()):
+            np.testing.assert_allclose(results(fitted, new), expected, atol=1e-6)
+        np.testing.assert_allclose(results(fitted, NEW[:1]), expected[:1], atol=1e-6)
+
+
+def test_an_approximate_search_is_stated(monkeypatch):
+    many = rng.normal(size=(1100, 12))
+    assert LaplacianEigenmaps(2).fit(many).neighbor_method_ == "brute"
+    monkeypatch.setattr(neighbours, "_BRUTE_PRODUCTS", 1e6)
+    monkeypatch.setattr(neighbours, "find_spec", lambda name: object())
+    monkeypatch.setattr(neighbours, "Approximate", neighbours.BruteForce)
+    assert LaplacianEigenmaps(2).fit(many).neighbor_method_ == "approximate"
+    assert LaplacianEigenmaps(2, neighbors="brute").fit(many).neighbor_method_ == "brute"
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_a_fit_that_is_interrupted_leaves_no_model(estimator, monkeypatch):
+    fitted = made(estimator).fit(X)
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "walk_spectrum", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fitted.fit(X[:40])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        results(fitted, NEW)
+    np.testing.assert_array_equal(results(fitted.fit(X), NEW), results(made(estimator).fit(X), NEW))
+
+
+@pytest.mark.parametrize("options", [{}, {"affinity": "radius", "radius": 0.7}, {"n_neighbors": 2}])
+def test_other_libraries_take_the_graph(options):
+    """Functions of scikit-learn refuse sparse arrays with 64-bit indices."""
+    rows = np.vstack([X, X[:30] + 20.0])
+    with pytest.warns(UserWarning, match="connected parts"):
+        W = LaplacianEigenmaps(2, **options).fit(rows).graph_
+    assert W.indices.dtype == W.indptr.dtype == np.int32
+    assert spectral_embedding(W, n_components=2, eigen_solver="arpack", random_state=0).shape == (110, 2)
 
 
 @pytest.mark.parametrize("estimator", ALL)
@@ -251,13 +304,25 @@ def test_bad_rows_are_refused(estimator):
     for weights, message in (
         (np.triu(np.ones((5, 5))), "X of .* must be a symmetric matrix of weights, got one that is not; average it"),
         (-np.ones((5, 5)), "X of .* must have finite weights >= 0, got -1"),
+        (
+            1e300 * np.ones((5, 5)),
+            "X of .* must have weights whose sums have squares, got 1e\\+300; divide them by the l",
+        ),
+        (np.where(np.eye(5) > 0, np.nan, 1.0), "contains NaN"),
         (np.ones((5, 4)), "X of .* must be a square matrix of weights, got shape \\(5, 4\\)"),
     ):
         for stored in (np.asarray, sparse.csr_array):
             with pytest.raises(ValueError, match=message):
                 made(estimator, affinity="precomputed").fit(stored(weights))
+    with pytest.raises(
+        ValueError, match="neighbors of .* must be 'auto' or 'brute' for sparse rows, got 'tree'; a tree needs"
+    ):
+        made(estimator, neighbors="tree").fit(sparse.csr_array(X))
     fitted = made(estimator).fit(X)
     with pytest.raises(ValueError, match="X has 2 features, but"):
         results(fitted, X[:, :2])
+    for bad, message in ((np.nan, "NaN"), (np.inf, "infinity")):
+        with pytest.raises(ValueError, match=message):
+            results(fitted, np.full((1, 3), bad))
     with pytest.raises(ValueError, match="must be of a size that can be squared"):
         results(fitted, 1e200 * X)

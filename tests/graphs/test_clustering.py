@@ -58,13 +58,22 @@ def test_the_gap_finds_as_many_as_there_are():
 def test_gaps(dimension):
     m = np.arange(21)
     one = 0.3 * (m / 20) ** (2 / dimension)
-    gaps = eigengaps(1 - one)
-    np.testing.assert_allclose(gaps[0], np.log(16) * 2 / dimension)
+    gaps = eigengaps(one)
+    np.testing.assert_allclose(gaps[0], min(np.log(16) * 2 / dimension, np.log(2000 / 20 ** (2 / dimension))))
     np.testing.assert_allclose(gaps[1:], np.log(m[2:] / m[1:-1]) * 2 / dimension)
+    assert gaps.argmax() + 1 == 1
     two = np.repeat(one, 2)[:21]  # twice the same cluster
-    assert eigengaps(1 - two).argmax() + 1 == 2
-    np.testing.assert_array_equal(eigengaps(np.ones(3)), 0.0)
-    np.testing.assert_allclose(eigengaps([1.0, 0.5]), [np.log(256.0)])
+    assert eigengaps(two).argmax() + 1 == 2
+    np.testing.assert_array_equal(eigengaps(np.zeros(3)), 0.0)
+    np.testing.assert_allclose(eigengaps([-1e-17, 0.5]), [np.log(256.0)])
+
+
+@pytest.mark.parametrize("lam", [[0.0], [], [[0.0, 1.0]], [0.0, np.nan]])
+def test_gaps_need_two_eigenvalues(lam):
+    with pytest.raises(
+        ValueError, match="lam of eigengaps must be two finite numbers or more, got .*; give eigenvalues"
+    ):
+        eigengaps(lam)
 
 
 def test_points_are_those_of_the_walk():
@@ -77,7 +86,7 @@ def test_points_are_those_of_the_walk():
     # Points are known up to the signs of coordinates.
     np.testing.assert_allclose(clustering.embedding_ @ clustering.embedding_.T, points @ points.T, atol=1e-7)
     np.testing.assert_allclose(np.linalg.norm(clustering.embedding_, axis=1), 1.0)
-    np.testing.assert_allclose(clustering.eigenvalues_, values[:-4:-1], atol=1e-10)
+    np.testing.assert_allclose(clustering.eigenvalues_, 1 - values[:-5:-1], atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +128,14 @@ def test_parts_are_clusters():
         assert clustering.n_parts_ == clustering.n_clusters_ == 3
         assert adjusted_rand_score(truth, clustering.labels_) == 1.0
         np.testing.assert_array_equal(np.bincount(clustering.part_of_), [30, 25, 20])
-        np.testing.assert_allclose(clustering.eigenvalues_[:3], 1.0)
+        np.testing.assert_allclose(clustering.eigenvalues_[:3], 0.0, atol=1e-14)
+        assert clustering.eigenvalues_[3] > 0.01
         np.testing.assert_array_equal(clustering.predict(APART + 0.01), clustering.labels_)
     more = SpectralClustering(5, n_neighbors=6, random_state=0).fit(APART)
     assert len(set(more.labels_)) == 5
     assert all(len(set(truth[more.labels_ == label])) == 1 for label in range(5))
-    merged = np.concatenate([walk_spectrum(more.graph_[p][:, p], 5).values for p in np.split(np.arange(75), [30, 50])])
-    np.testing.assert_allclose(more.eigenvalues_, np.sort(merged)[::-1][:5], atol=1e-9)
+    merged = np.concatenate([walk_spectrum(more.graph_[p][:, p], 6).values for p in np.split(np.arange(75), [30, 50])])
+    np.testing.assert_allclose(more.eigenvalues_, np.sort(1 - merged)[:6], atol=1e-9)
 
 
 def test_fewer_clusters_than_parts_are_joined():
@@ -153,10 +163,22 @@ def test_rows_on_their_own_are_clusters():
     assert adjusted_rand_score(np.repeat(np.arange(40), 3), many.labels_) == 1.0
 
 
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_a_graph_without_edges_has_no_gap(stored):
+    with pytest.raises(ValueError, match="n_clusters of SpectralClustering must be a number for a graph without edges"):
+        SpectralClustering(affinity="precomputed").fit(stored(np.eye(6)))
+    with pytest.raises(ValueError, match="edges between rows, got 'auto'; give one, or larger weights"):
+        SpectralClustering(width=1e-200).fit(BLOBS)
+    every = SpectralClustering(6, affinity="precomputed", random_state=0).fit(stored(np.eye(6)))
+    assert len(set(every.labels_)) == len(every.eigenvalues_) == 6
+    with pytest.raises(ValueError, match="one part to be joined, got 6 parts.* ask for 6 clusters or more"):
+        SpectralClustering(2, affinity="precomputed").fit(stored(np.eye(6)))
+
+
 def test_rows_without_neighbours_are_not_clustered():
     clustering = SpectralClustering(3, affinity="radius", radius=1.8, random_state=0).fit(BLOBS)
     with (
-        pytest.warns(UserWarning, match="1 rows have no neighbour in the graph of SpectralClustering"),
+        pytest.warns(UserWarning, match="SpectralClustering gives NaN to new rows: 1 have no neighbour in the graph"),
         pytest.raises(ValueError, match="X of SpectralClustering must have neighbours in the graph to be clustered"),
     ):
         clustering.predict([[100.0, 100.0]])

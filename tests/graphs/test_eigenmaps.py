@@ -192,10 +192,11 @@ def test_parts_one_by_one(estimator, options):
     np.testing.assert_allclose(np.abs(Z[60:100]).max(axis=0), np.abs(alone.embedding_).max(axis=0), rtol=1e-7)
     for maps in (each, largest):
         np.testing.assert_allclose(maps.transform(rows), maps.embedding_, atol=1e-8)
-        # A row of the other part, and one between both.
-        new = maps.transform([[30.0, 0.1], [0.1, 0.0]])
-        assert np.isfinite(new[1]).all()
-        assert np.isfinite(new[0]).all() == (maps is each)
+        assert np.isfinite(maps.transform([[0.1, 0.0]])).all()
+    assert np.isfinite(each.transform([[30.0, 0.1]])).all()
+    with pytest.warns(UserWarning, match="gives NaN to new rows: 1 are nearest to connected parts that were not embed"):
+        new = largest.transform([[30.0, 0.1], [0.1, 0.0]])
+    np.testing.assert_array_equal(np.isnan(new), [[True] * 2, [False] * 2])
     if options:
         np.testing.assert_array_equal(Z[100], 0.0)
 
@@ -218,7 +219,9 @@ def test_rows_without_weights_are_parts_of_their_own():
 
 def test_new_rows_without_neighbours_are_reported():
     maps = LaplacianEigenmaps(2, affinity="radius", radius=0.8).fit(X)
-    with pytest.warns(UserWarning, match="1 rows have no neighbour in the graph of LaplacianEigenmaps: they get NaN"):
+    with pytest.warns(
+        UserWarning, match="LaplacianEigenmaps gives NaN to new rows: 1 have no neighbour in the graph\\."
+    ):
         Z = maps.transform(np.vstack([X[:2], X[:1] + 100.0]))
     np.testing.assert_array_equal(np.isnan(Z), [[False] * 2, [False] * 2, [True] * 2])
     assert np.isfinite(LaplacianEigenmaps(2).fit(X).transform(X[:1] + 100.0)).all()
@@ -227,8 +230,9 @@ def test_new_rows_without_neighbours_are_reported():
 def test_coordinates_without_an_eigenvalue_are_unknown_elsewhere():
     star = np.zeros((6, 6))
     star[0, 1:] = star[1:, 0] = 1.0
-    Z = LaplacianEigenmaps(2, affinity="precomputed").fit(star)
-    assert np.isnan(Z.transform(star)).all()
+    maps = LaplacianEigenmaps(2, affinity="precomputed").fit(star)
+    with pytest.warns(UserWarning, match="gives NaN to new rows: columns 0, 1 belong to θ = 0 and are known at"):
+        assert np.isnan(maps.transform(star)).all()
     diffusion = DiffusionMap(2, affinity="precomputed", alpha=0.0).fit(star)
     np.testing.assert_allclose(diffusion.transform(star), diffusion.embedding_, atol=1e-8)
 

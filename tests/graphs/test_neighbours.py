@@ -54,12 +54,13 @@ def test_neighbours_of_new_rows(name, method):
 
 @pytest.mark.parametrize("method", ["tree", "brute"])
 @pytest.mark.parametrize("name", TABLES)
-def test_equal_rows_are_recognised(name, method):
+def test_equal_rows_are_at_no_distance(name, method):
     X = TABLES[name]
-    found = NeighbourSearch(X, method).equal_to(X)
-    np.testing.assert_array_equal(X[found], X)
+    distances, found = NeighbourSearch(X, method).of(X, 1)
+    np.testing.assert_array_equal(distances, 0.0)
+    np.testing.assert_array_equal(X[found.ravel()], X)
     shift = np.ptp(X, axis=0).max() or 1.0
-    assert np.all(NeighbourSearch(X, method).equal_to(X + 2 * shift * np.eye(X.shape[1])[-1]) == -1)
+    assert np.all(NeighbourSearch(X, method).of(X + 2 * shift * np.eye(X.shape[1])[-1], 1)[0] > 0)
 
 
 @pytest.mark.parametrize("name", ["plain", "duplicates", "tiny", "huge"])
@@ -68,7 +69,7 @@ def test_sparse_rows(name):
     search = NeighbourSearch(sparse.csr_array(X))
     assert search.method == "brute"
     D = slow_distances(X, X)
-    np.testing.assert_array_equal(X[search.equal_to(sparse.csr_array(X))], X)
+    np.testing.assert_array_equal(X[search.of(sparse.csr_array(X), 1)[1].ravel()], X)
     radius = float(np.quantile(D, 0.3))
     np.testing.assert_array_equal(search.within(sparse.csr_array(X), radius).toarray(), radius >= D)
     np.fill_diagonal(D, np.inf)
@@ -110,7 +111,7 @@ def test_approximate_search_finds_most(monkeypatch):
     np.testing.assert_array_equal(again[1], approximate[1])
     new = X[:50] + 0.01 * rng.normal(size=(50, d))
     assert np.mean(NeighbourSearch(X, "approximate").of(new, 1)[1].ravel() == np.arange(50)) > 0.9
-    assert np.mean(search.equal_to(X[:100]) == np.arange(100)) > 0.9
+    assert np.mean(search.of(X[:100], 1)[1].ravel() == np.arange(100)) > 0.9
 
 
 def test_few_rows_are_never_searched_approximately():
@@ -126,7 +127,8 @@ def test_the_method_follows_the_intrinsic_dimension(monkeypatch):
     many = rng.normal(size=(1500, 30))
     assert NeighbourSearch(many).method == "brute"
     assert NeighbourSearch(1e200 * many).method == "brute"
-    monkeypatch.setattr(neighbours, "_BRUTE_ROWS", 1000)
+    assert NeighbourSearch(many[:1000]).method == "tree"
+    monkeypatch.setattr(neighbours, "_BRUTE_PRODUCTS", 1e7)
     assert NeighbourSearch(many, _exact=True).method == "brute"
     monkeypatch.setattr(neighbours, "find_spec", lambda name: object())
     assert NeighbourSearch(many).method == "approximate"
@@ -134,6 +136,15 @@ def test_the_method_follows_the_intrinsic_dimension(monkeypatch):
     assert NeighbourSearch(many).method == "brute"
     with pytest.raises(ImportError, match="method='approximate' of NeighbourSearch needs pynndescent; install it"):
         NeighbourSearch(many, "approximate")
+
+
+def test_new_rows_may_be_stored_otherwise():
+    expected = NeighbourSearch(FEW_COLUMNS).of(FEW_COLUMNS[:5] + 0.1, 3)
+    for rows in (FEW_COLUMNS, sparse.csr_array(FEW_COLUMNS), sparse.coo_matrix(FEW_COLUMNS)):
+        for new in (FEW_COLUMNS[:5] + 0.1, sparse.coo_matrix(FEW_COLUMNS[:5] + 0.1)):
+            distances, indices = NeighbourSearch(rows).of(new, 3)
+            np.testing.assert_allclose(distances, expected[0], rtol=1e-12)
+            np.testing.assert_array_equal(indices, expected[1])
 
 
 def test_bad_arguments_are_refused():

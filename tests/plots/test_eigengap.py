@@ -20,7 +20,7 @@ def drawn(ax, marker):
 
 
 def display_of(lam, k):
-    return EigengapDisplay(eigenvalues=np.array(lam), gaps=eigengaps(1.0 - np.array(lam)), n_clusters=k).plot()
+    return EigengapDisplay(eigenvalues=np.array(lam), gaps=eigengaps(np.array(lam)), n_clusters=k).plot()
 
 
 def test_eigenvalues_and_gap_of_a_clustering(labels, drawn_clear_of_legend):
@@ -30,7 +30,7 @@ def test_eigenvalues_and_gap_of_a_clustering(labels, drawn_clear_of_legend):
     assert display.figure_ is ax.figure
     assert ax.get_yscale() == "log"
     assert display.n_clusters == MODEL.n_clusters_ == 2
-    lam = 1 - MODEL.eigenvalues_
+    lam = MODEL.eigenvalues_
     np.testing.assert_allclose(drawn(ax, "o"), np.column_stack([np.arange(3, len(lam) + 1), lam[2:]]))
     # Both zeros stand where the gap was computed from.
     gap = eigengaps(MODEL.eigenvalues_)[1]
@@ -46,6 +46,12 @@ def test_eigenvalues_and_gap_of_a_clustering(labels, drawn_clear_of_legend):
         f"gap: {np.exp(gap):.3g} times as large",
     ]
     assert drawn_clear_of_legend(ax)
+
+
+def test_a_number_that_was_given_has_a_gap_too():
+    display = EigengapDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(CIRCLES))
+    assert len(display.eigenvalues) == 4
+    assert len(display.gaps) == display.n_clusters == 3
 
 
 def test_eigenvalues_that_all_count_are_circles(labels):
@@ -81,7 +87,6 @@ def test_bad_input_is_refused(model, error, message):
 
 
 def test_a_clustering_without_an_eigenvalue_behind_its_clusters_is_refused():
-    model = SpectralClustering(random_state=0).fit(CIRCLES)
-    model.eigenvalues_ = model.eigenvalues_[:2]
-    with pytest.raises(ValueError, match="must have more eigenvalues than its 2 clusters, got 2; fit with"):
+    model = SpectralClustering(4, affinity="precomputed", random_state=0).fit(np.eye(4))
+    with pytest.raises(ValueError, match="more eigenvalues than its 4 clusters, got 4; fit it with fewer clusters"):
         EigengapDisplay.from_estimator(model)

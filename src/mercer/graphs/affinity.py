@@ -11,6 +11,7 @@ from scipy import sparse
 from mercer.graphs.bandwidth import auto_width
 from mercer.graphs.checks import check_choice, check_count, check_positive, is_number
 from mercer.graphs.neighbours import SEARCHES, NeighbourSearch
+from mercer.graphs.searches import index_type, stored_like
 from mercer.kernels import Kernel
 
 Array = NDArray[Any]
@@ -18,6 +19,8 @@ Array = NDArray[Any]
 SYMMETRIC = ("union", "mutual", "weighted")
 # The neighbour whose distance is the local unit of length in self-tuning weights.
 _LOCAL_NEIGHBOUR = 7
+# Sums of weights, and products of these, are far from the end of the range of numbers below this.
+_LARGEST_SUM = 1e150
 # Exponents that are larger than this all give the weight 0, but still have differences.
 _LARGEST_EXPONENT = 1e300
 
@@ -36,11 +39,12 @@ class Affinity(Protocol):
     def fit(self, X: Any) -> Any:
         """The symmetric weights between the rows, a sparse or dense array of shape (n, n)."""
 
-    def between(self, X: Any) -> Any:
-        """Weights between new rows and those of the graph, of shape (m, n), up to a factor for each new row."""
+    def between(self, X: Any) -> tuple[Any, Array]:
+        """How new rows belong to those of the graph.
 
-    def equal_to(self, X: Any) -> Array:
-        """The row of the graph that each new row is equal to, or -1."""
+        Weights between them, of shape (m, n), up to a factor for each new row; and the row of the graph that each new
+        row is equal to, or -1.
+        """
 
 
 class NeighbourAffinity:
@@ -99,6 +103,10 @@ class NeighbourAffinity:
                 f"n_neighbors of {self._owner} must be less than the number of rows, {n}, got {self._k}; lower it or "
                 "give more rows."
             )
+        if self._neighbors == "tree" and sparse.issparse(X):
+            raise ValueError(
+                f"neighbors of {self._owner} must be 'auto' or 'brute' for sparse rows, got 'tree'; a tree needs dense."
+            )
         self._n = n
         self._local: Array | None = None
         self._search = NeighbourSearch(X, self._neighbors)
@@ -113,19 +121,16 @@ class NeighbourAffinity:
         exponents = self._exponents(distances[:, : self._k], indices, self._local)
         return symmetrised(rows_of(np.exp(-exponents), indices, n), self._symmetric)
 
-    def between(self, X: Any) -> sparse.csr_array:
-        """Weights of new rows to their nearest neighbours, the nearest of which has the weight 1."""
+    def between(self, X: Any) -> tuple[sparse.csr_array, Array]:
+        """Weights of new rows to their nearest neighbours, the nearest of which has the weight 1; and equal rows."""
         k = max(self._k, min(_LOCAL_NEIGHBOUR, self._n)) if self._width == "local" else self._k
         distances, indices = self._search.of(X, k)
         local = self._lengths(distances) if self._width == "local" else None
         indices = indices[:, : self._k]
         exponents = self._exponents(distances[:, : self._k], indices, local)
         # Rows far from all others would have no weights above rounding; only their ratios matter.
-        return rows_of(np.exp(exponents.min(axis=1, keepdims=True) - exponents), indices, self._n)
-
-    def equal_to(self, X: Any) -> Array:
-        """The row of the graph that each new row is equal to, or -1."""
-        return self._search.equal_to(X)
+        weights = np.exp(exponents.min(axis=1, keepdims=True) - exponents)
+        return rows_of(weights, indices, self._n), equal_rows(distances, indices)
 
     def link_weights(self, distances: Array) -> Array:
         """What the weights of rows at these distances would be, where that does not depend on the rows; else 0."""
@@ -187,13 +192,9 @@ class RadiusAffinity:
             )
         return W
 
-    def between(self, X: Any) -> sparse.csr_array:
-        """1 for all rows within the radius."""
-        return self._search.within(X, self._radius)
-
-    def equal_to(self, X: Any) -> Array:
-        """The row of the graph that each new row is equal to, or -1."""
-        return self._search.equal_to(X)
+    def between(self, X: Any) -> tuple[sparse.csr_array, Array]:
+        """1 for all rows within the radius; and equal rows."""
+        return self._search.within(X, self._radius), equal_rows(*self._search.of(X, 1))
 
 
 class KernelAffinity:
@@ -225,15 +226,11 @@ class KernelAffinity:
         self._X, self._search = X, NeighbourSearch(X)
         return W
 
-    def between(self, X: Any) -> Array:
-        """Values of the kernel."""
-        W = np.asarray(self._kernel(X, self._X), dtype=np.float64)
+    def between(self, X: Any) -> tuple[Array, Array]:
+        """Values of the kernel; and equal rows."""
+        W = np.asarray(self._kernel(stored_like(X, self._X), self._X), dtype=np.float64)
         check_weights(W, f"affinity of {self._owner}", "choose a kernel without negative values")
-        return W
-
-    def equal_to(self, X: Any) -> Array:
-        """The row of the graph that each new row is equal to, or -1."""
-        return self._search.equal_to(X)
+        return W, equal_rows(*self._search.of(X, 1))
 
 
 class PrecomputedAffinity:
@@ -259,7 +256,7 @@ class PrecomputedAffinity:
                 f"X of {self._owner} must be a square matrix of weights, got shape {X.shape}; give one row and one "
                 "column for each vertex."
             )
-        W = self.between(X)
+        W = self._weights(X)
         if abs(W - W.T).max() > 1e-10 * abs(W).max():
             raise ValueError(
                 f"X of {self._owner} must be a symmetric matrix of weights, got one that is not; average it with its "
@@ -267,8 +264,11 @@ class PrecomputedAffinity:
             )
         return W
 
-    def between(self, X: Any) -> Any:
-        """The weights of new rows to those of the graph."""
+    def between(self, X: Any) -> tuple[Any, Array]:
+        """The weights of new rows to those of the graph; nothing is known of equal ones."""
+        return self._weights(X), np.full(X.shape[0], -1)
+
+    def _weights(self, X: Any) -> Any:
         W: Any = (
             sparse.csr_array(X, dtype=np.float64, copy=True) if sparse.issparse(X) else np.array(X, dtype=np.float64)
         )
@@ -278,9 +278,10 @@ class PrecomputedAffinity:
             W.eliminate_zeros()  # no edges
         return W
 
-    def equal_to(self, X: Any) -> Array:
-        """Nothing is known of the rows."""
-        return np.full(X.shape[0], -1)
+
+def equal_rows(distances: Array, indices: Array) -> Array:
+    """The nearest row if it is at no distance, else -1."""
+    return np.where(distances[:, 0] == 0, indices[:, 0], -1)
 
 
 def symmetrised(A: sparse.csr_array, how: str) -> sparse.csr_array:
@@ -291,17 +292,24 @@ def symmetrised(A: sparse.csr_array, how: str) -> sparse.csr_array:
 
 
 def check_weights(W: Any, what: str, remedy: str) -> None:
-    """Refuse weights that are negative or no numbers."""
+    """Refuse weights that are negative or no numbers, or whose sums are none."""
     values = W.data if sparse.issparse(W) else W
     bad = values[~((values >= 0) & (values < np.inf))]
     if bad.size:
         raise ValueError(f"{what} must have finite weights >= 0, got {float(bad[0]):.3g}; {remedy}.")
+    largest = float(values.max(initial=0.0))
+    if largest > _LARGEST_SUM / max(values.size, 1):
+        raise ValueError(
+            f"{what} must have weights whose sums have squares, got {largest:.3g}; divide them by the largest."
+        )
 
 
 def rows_of(weights: Array, indices: Array, n: int) -> sparse.csr_array:
     """Weights of some of n columns in each row; weights that are 0 are left out, being no edges."""
     m, k = indices.shape
-    A = sparse.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+    index = index_type(max(n, m * k))
+    starts = np.arange(0, m * k + 1, k, dtype=index)
+    A = sparse.csr_array((weights.ravel(), indices.ravel().astype(index), starts), shape=(m, n))
     A.eliminate_zeros()
     return A
 

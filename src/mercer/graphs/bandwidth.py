@@ -41,6 +41,7 @@ def auto_width(X: Any) -> tuple[float, WidthCurve]:
     (True, True)
     """
     n = X.shape[0]
+    X = sparse.csr_array(X) if sparse.issparse(X) else X
     sample = X[np.sort(np.random.default_rng(0).choice(n, min(n, _SAMPLE), replace=False))]
     half_squares, unit = _half_squared_distances(sample)
     if half_squares[-1] == 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -50,9 +51,10 @@ class GraphEstimator(BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Numbers that nobody else can change, if they are kept."""
         fewest, copy = (2, not self._is_precomputed) if reset else (1, False)
-        return validate_data(
+        X = validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=fewest, copy=copy
         )
+        return sparse.csr_array(X) if sparse.issparse(X) else X
 
     @property
     def _is_precomputed(self) -> bool:
@@ -80,6 +82,7 @@ class GraphEstimator(BaseEstimator):
         check_choice(self.eigen_solver, EIGEN_SOLVERS, "eigen_solver", owner)
         check_positive(self.tol, "tol", owner, "it bounds the residuals of eigenvectors")
         self._affinity = self._new_affinity()
+        self.__dict__.pop("embedding_", None)  # a fit that is interrupted leaves no model
         self.graph_ = self._affinity.fit(X)
         self.part_of_ = parts_of(self.graph_)
         self.n_parts_ = int(self.part_of_.max()) + 1
@@ -124,28 +127,33 @@ class GraphEstimator(BaseEstimator):
 
     def _at_new_rows(self, X: Any) -> Array:
         """Functions on the graph at new rows: Σ_j P(x, x_j) f_j / θ; rows of the graph have their own values."""
-        check_is_fitted(self, "graph_")
-        X = self._rows(X, reset=False)
-        known = self._affinity.equal_to(X)
-        values = self._functions[known]
-        new = np.flatnonzero(known < 0)
-        if not new.size:
-            return values
-        W = self._weights_of(X[new])
+        check_is_fitted(self, "embedding_")
+        W, known = self._weights_of(self._rows(X, reset=False))
         total = np.asarray(W.sum(axis=1), dtype=np.float64)
-        alone = total <= 0
-        values[new] = (W @ self._lift) / np.where(alone, np.nan, total)[:, None]
-        if alone.any():
-            warnings.warn(
-                f"{int(alone.sum())} rows have no neighbour in the graph of {type(self).__name__}: they get NaN.",
-                UserWarning,
-                stacklevel=3,
-            )
+        values = (W @ self._lift) / np.where(total > 0, total, np.nan)[:, None]
+        values[known >= 0] = self._functions[known[known >= 0]]
+        lost = np.isnan(values) & (known < 0)[:, None]
+        if lost.any():
+            self._warn_of_lost(lost, alone=(total <= 0) & (known < 0))
         return values
 
-    def _weights_of(self, X: Any) -> Any:
-        """Weights of new rows to those of the graph."""
+    def _weights_of(self, X: Any) -> tuple[Any, Array]:
+        """Weights of new rows to those of the graph, and the rows of the graph that they are equal to, or -1."""
         return self._affinity.between(X)
+
+    def _warn_of_lost(self, lost: Array, alone: Array) -> None:
+        """Say why new rows get NaN."""
+        unknown = np.isnan(self._lift).all(axis=0)
+        outside = lost.all(axis=1) & ~alone & ~unknown.all()
+        reasons = []
+        if alone.any():
+            reasons.append(f"{int(alone.sum())} have no neighbour in the graph")
+        if outside.any():
+            reasons.append(f"{int(outside.sum())} are nearest to connected parts that were not embedded")
+        if unknown.any():
+            columns = ", ".join(str(column) for column in np.flatnonzero(unknown))
+            reasons.append(f"columns {columns} belong to θ = 0 and are known at the rows of the graph alone")
+        warnings.warn(f"{type(self).__name__} gives NaN to new rows: {'; '.join(reasons)}.", UserWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

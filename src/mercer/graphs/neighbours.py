@@ -12,25 +12,22 @@ from scipy.spatial import cKDTree
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-from mercer.kernels.blas import allowed_threads
+from mercer.graphs.brute import BruteForce
+from mercer.graphs.searches import Approximate, Search, SparseBruteForce, Tree, index_type, lengths, stored_like
 
 Array = NDArray[Any]
 
 SEARCHES = ("auto", "tree", "brute", "approximate")
-# Trees lose against brute force in more dimensions than this.
-_TREE_DIMENSION = 7.0
-# With more rows than this brute force takes minutes.
-_BRUTE_ROWS = 60_000
+# Brute force takes about a minute, on two cores, for so many products of numbers.
+_BRUTE_PRODUCTS = 3e12
+# What a tile of distances costs beside its products, in columns.
+_BRUTE_COLUMNS = 11
 # Rows that tell the dimension; for as few as these trees are fast in any dimension.
 _SAMPLE = 1000
 # Squares of lengths outside of this are beyond the range of numbers, or close to it.
 _SAFE_LENGTHS = (1e-100, 1e100)
 # New rows that are farther away, in units of the others, have no squared distance.
 _FARTHEST = 1e150
-# Distances by products have errors, by which rows that are almost equal change places: so many more are measured.
-_SPARE = 5
-# Numbers in the differences of pairs of rows that are looked at together.
-_CHUNK = 2**21
 
 
 class NeighbourSearch:
@@ -42,7 +39,8 @@ class NeighbourSearch:
         The rows.
     method : {"auto", "tree", "brute", "approximate"}
         "auto": a tree where the rows are few or have few intrinsic dimensions (as their distances tell), brute force
-        for up to 60,000 others, and then approximate search by pynndescent if that is installed.
+        where that takes no more than about a minute (300,000 rows of 20 columns, 60,000 of 800), and then approximate
+        search by pynndescent if that is installed.
 
     Attributes
     ----------
@@ -70,24 +68,25 @@ class NeighbourSearch:
             raise ValueError(
                 "method of NeighbourSearch must be 'brute' or 'auto' for sparse rows, got 'tree'; it needs dense ones."
             )
+        X = stored_like(X, X)
         self._unit, self._origin = _unit_of(X)
         self._X = self._inside(X)
         self.method = _chosen(self._X, _exact) if method == "auto" else method
         if self.method == "approximate" and X.shape[0] <= _SAMPLE:
             self.method = "brute" if sparse.issparse(X) else "tree"
-        self._index: Any = None
-        # Products of rows far from the origin have no digits left for their distances.
-        self._centre = 0.0 if sparse.issparse(X) or self.method == "tree" else self._X.mean(axis=0)
+        self._search: Search
         if self.method == "tree":
-            self._index = cKDTree(self._X)
-        elif self.method == "brute":
-            self._index = NearestNeighbors(algorithm="brute").fit(self._centred(self._X))
+            self._search = Tree(self._X)
+        elif self.method == "approximate":
+            self._search = Approximate(self._X)
+        else:
+            self._search = SparseBruteForce(self._X) if sparse.issparse(X) else BruteForce(self._X)
 
     def of_rows(self, k: int) -> tuple[Array, Array]:
         """Distances to the k nearest other rows, and their positions, each of shape (n, k)."""
         n = self._X.shape[0]
         self._check_count(k, n - 1)
-        distances, indices = self._of(self._X, k + 1)
+        distances, indices = self._search.nearest(self._X, k + 1)
         # A row is its own neighbour, but equal rows may come before it.
         own = indices == np.arange(n)[:, None]
         own[~own.any(axis=1), -1] = True
@@ -96,61 +95,27 @@ class NeighbourSearch:
     def of(self, X: Any, k: int) -> tuple[Array, Array]:
         """Distances of new rows to the k nearest rows, and the positions of these."""
         self._check_count(k, self._X.shape[0])
-        distances, indices = self._of(self._inside(X), k)
+        distances, indices = self._search.nearest(self._inside(stored_like(X, self._X)), k)
         return distances * self._unit, indices
-
-    def equal_to(self, X: Any) -> Array:
-        """The position of a row that is equal to each new row, or -1."""
-        distances, indices = self.of(X, 1)
-        return np.where(distances[:, 0] == 0, indices[:, 0], -1)
 
     def within(self, X: Any, radius: float) -> sparse.csr_array:
         """1 for all rows within a radius of each row of X, an array of shape (len(X), n)."""
-        X, radius = self._inside(X), radius / self._unit
+        X, radius = self._inside(stored_like(X, self._X)), radius / self._unit
         if sparse.issparse(X):
             # Distances by products have errors: look a little farther, and measure what is found.
             reach = np.sqrt(radius**2 + 1e-12 * (_largest_square(X) + _largest_square(self._X)))
             brute = NearestNeighbors(algorithm="brute").fit(self._X)
             found = sparse.csr_array(brute.radius_neighbors_graph(X, reach))
             rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(found.indptr)), found.indices
-            distances = _lengths(X, rows, self._X, columns)
+            distances = lengths(X, rows, self._X, columns)
         else:
-            tree = self._index if self.method == "tree" else cKDTree(self._X)
+            tree = self._search.tree if isinstance(self._search, Tree) else cKDTree(self._X)
             pairs = cKDTree(X).sparse_distance_matrix(tree, radius * (1 + 1e-12), output_type="ndarray")
             rows, columns, distances = pairs["i"], pairs["j"], pairs["v"]
         near = distances <= radius
-        entries = (np.ones(np.count_nonzero(near)), (rows[near], columns[near]))
+        index = index_type(max(X.shape[0], self._X.shape[0], np.count_nonzero(near)))
+        entries = (np.ones(np.count_nonzero(near)), (rows[near].astype(index), columns[near].astype(index)))
         return sparse.csr_array(entries, shape=(X.shape[0], self._X.shape[0]))
-
-    def _of(self, X: Any, k: int) -> tuple[Array, Array]:
-        if self.method == "tree":
-            distances, indices = self._index.query(X, k, workers=allowed_threads())
-            return distances.reshape(len(X), k), indices.reshape(len(X), k)
-        indices = self._approximate(X, k) if self.method == "approximate" else self._brute(X, k)
-        rows = np.repeat(np.arange(X.shape[0]), indices.shape[1])
-        distances = _lengths(X, rows, self._X, indices.ravel()).reshape(indices.shape)
-        order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(distances, order, 1), np.take_along_axis(indices, order, 1)
-
-    def _brute(self, X: Any, k: int) -> Array:
-        more = min(k + _SPARE, self._X.shape[0])
-        return np.asarray(self._index.kneighbors(self._centred(X), more, return_distance=False))
-
-    def _approximate(self, X: Any, k: int) -> Array:
-        if self._index is None or self._index.n_neighbors < k:
-            from pynndescent import NNDescent
-
-            rows = self._centred(self._X)
-            self._index = NNDescent(rows, n_neighbors=max(k, 15), random_state=0, n_jobs=allowed_threads())
-        if X is self._X:
-            indices = self._index.neighbor_graph[0][:, :k].astype(np.intp)
-        else:
-            indices = self._index.query(self._centred(X), k=k)[0].astype(np.intp)
-        missed = np.flatnonzero((indices < 0).any(axis=1))
-        if missed.size:
-            exact = NearestNeighbors(algorithm="brute").fit(self._centred(self._X))
-            indices[missed] = exact.kneighbors(self._centred(X[missed]), k, return_distance=False)
-        return indices
 
     def _inside(self, X: Any) -> Any:
         """Rows in a unit that no square of a length is out of range in."""
@@ -164,9 +129,6 @@ class NeighbourSearch:
                 f"{self._unit:.1e}; check its units."
             )
         return X
-
-    def _centred(self, X: Any) -> Any:
-        return X if sparse.issparse(X) else X - self._centre
 
     def _check_count(self, k: int, most: int) -> None:
         if not 1 <= k <= most:
@@ -184,30 +146,27 @@ def _unit_of(X: Any) -> tuple[float, Array | float]:
     return float(2.0 ** min(np.frexp(spread)[1], 1023)), origin
 
 
-def _lengths(X: Any, rows: Array, Y: Any, columns: Array) -> Array:
-    """||x_i - y_j|| of pairs, by differences: exact where products of rows would leave nothing but rounding."""
-    step = max(1, _CHUNK // X.shape[1])
-    squares = [np.empty(0)]
-    for start in range(0, len(rows), step):
-        differences = X[rows[start : start + step]] - Y[columns[start : start + step]]
-        if sparse.issparse(differences):
-            squares.append(np.asarray(differences.multiply(differences).sum(axis=1)).ravel())
-        else:
-            squares.append(np.einsum("ij,ij->i", differences, differences))
-    return np.sqrt(np.concatenate(squares))
-
-
 def _largest_square(X: Any) -> float:
     return float(X.multiply(X).sum(axis=1).max())
 
 
 def _chosen(X: Any, exact: bool) -> str:
-    n = X.shape[0]
+    n, d = X.shape
     if sparse.issparse(X):
         return "brute"
-    if n <= _SAMPLE or _intrinsic_dimension(X) <= _TREE_DIMENSION:
+    if n <= _SAMPLE or _intrinsic_dimension(X) <= _tree_dimension(n, d):
         return "tree"
-    return "approximate" if n > _BRUTE_ROWS and not exact and find_spec("pynndescent") else "brute"
+    long = n**2 * (d + _BRUTE_COLUMNS) > _BRUTE_PRODUCTS
+    return "approximate" if long and not exact and find_spec("pynndescent") else "brute"
+
+
+def _tree_dimension(n: int, d: int) -> float:
+    """The intrinsic dimension above which brute force is faster than a tree.
+
+    As measured for rows on planes and rolled sheets of 2 to 10 dimensions, 3 to 100 columns and 2,000 to 60,000 rows:
+    boxes whose sides are columns fit such rows the worse, the more columns there are.
+    """
+    return float(max(2.3, 6.5 - 2.0 * np.log10(d)) + np.log10(n / 20_000))
 
 
 def _intrinsic_dimension(X: Array) -> float:

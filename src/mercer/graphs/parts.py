@@ -77,7 +77,8 @@ def connected(W: Any, X: Any, part: Array, weight_of: Callable[[Array], Array]) 
     shortest = r[r > 0].min(initial=np.inf)
     relative = np.divide(shortest, r, out=np.ones_like(r), where=r > 0)
     weights = np.maximum(weight_of(r), (weakest if np.isfinite(weakest) else 1.0) * relative**2)
-    links = sparse.csr_array((weights, (i, j)), shape=W.shape)
+    index = W.indices.dtype
+    links = sparse.csr_array((weights, (i.astype(index), j.astype(index))), shape=W.shape)
     return sparse.csr_array(W + links + links.T)
 
 

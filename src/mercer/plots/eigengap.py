@@ -67,13 +67,13 @@ class EigengapDisplay:
             The display, drawn.
         """
         require(cls.__name__, estimator, ["eigenvalues_", "n_clusters_"], "fit a SpectralClustering first")
-        theta, k = np.asarray(estimator.eigenvalues_), int(estimator.n_clusters_)
-        if len(theta) <= k:
+        lam, k = np.asarray(estimator.eigenvalues_), int(estimator.n_clusters_)
+        if len(lam) <= k:
             raise ValueError(
-                f"estimator of {cls.__name__} must have more eigenvalues than its {k} clusters, got {len(theta)}; fit "
-                "with n_clusters='auto'."
+                f"estimator of {cls.__name__} must have more eigenvalues than its {k} clusters, got {len(lam)}; fit it "
+                "with fewer clusters than rows."
             )
-        return cls(eigenvalues=1.0 - theta, gaps=eigengaps(theta), n_clusters=k).plot(ax)
+        return cls(eigenvalues=lam, gaps=eigengaps(lam), n_clusters=k).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> EigengapDisplay:
         """Draw, on new axes if none are given.
