@@ -9,8 +9,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "components", "datasets", "graphs", "kernels", "losses", "machines", "plots", "problems", "regularizers",
-    "relevance", "solvers",
+    "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "plots", "problems", "quantizers",
+    "regularizers", "relevance", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -27,6 +27,11 @@ _ESTIMATORS = {
     "LaplacianEigenmaps": "graphs",
     "DiffusionMap": "graphs",
     "SpectralClustering": "graphs",
+    "VectorQuantizer": "quantizers",
+    "PlaneQuantizer": "quantizers",
+    "PrincipalCurve": "manifolds",
+    "GenerativeTopographicMap": "manifolds",
+    "PrincipalManifold": "manifolds",
 }
 
 __all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]

@@ -6,14 +6,19 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 
 from mercer.plots.band import BandDisplay
 from mercer.plots.coefficients import CoefficientDisplay
+from mercer.plots.curve import CurveDisplay
+from mercer.plots.decoded import DecodedGridDisplay
 from mercer.plots.denoised import DenoisedDisplay
 from mercer.plots.eigengap import EigengapDisplay
 from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay
+from mercer.plots.history import HistoryDisplay
+from mercer.plots.latent_map import LatentMapDisplay
 from mercer.plots.loss import LossDisplay
 from mercer.plots.maps import MapDisplay
 from mercer.plots.rejection import RejectionDisplay
+from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
 
 __all__ = [
@@ -28,4 +33,9 @@ __all__ = [
     "MapDisplay",
     "EigengapDisplay",
     "WidthCurveDisplay",
+    "CurveDisplay",
+    "SurfaceDisplay",
+    "LatentMapDisplay",
+    "DecodedGridDisplay",
+    "HistoryDisplay",
 ]

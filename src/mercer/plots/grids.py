@@ -70,6 +70,28 @@ def require(owner: str, estimator: Any, methods: Sequence[str], remedy: str) -> 
     check_is_fitted(estimator)
 
 
+def drawn_columns(owner: str, X: Any, columns: Sequence[int], n: int) -> tuple[Array, tuple[str, ...], list[int]]:
+    """Some columns of a table, which may have missing entries, their names, and their positions."""
+    rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+    chosen = [int(column) for column in columns]
+    if len(chosen) != n or not all(0 <= column < rows.shape[1] for column in chosen):
+        raise ValueError(
+            f"columns of {owner} must be {n} positions below {rows.shape[1]}, got {columns!r}; choose {n} columns of X."
+        )
+    names = [f"x{j + 1}" for j in range(rows.shape[1])] if not hasattr(X, "columns") else [str(c) for c in X.columns]
+    return rows[:, chosen], tuple(names[column] for column in chosen), chosen
+
+
+def latent_grid(owner: str, estimator: Any, n: int, *, centres: bool = False, least: int = 2) -> Array:
+    """A grid on two latent coordinates, or on `least` of them: with the ends -1 and 1, or the centres of cells."""
+    q = np.asarray(estimator.embedding_).shape[1]
+    if not least <= q <= 2:
+        words = "two coordinates" if least == 2 else "one or two coordinates"
+        raise ValueError(f"estimator of {owner} must have {words}, got {q}; fit it with n_components=2.")
+    axis = (np.arange(n) + 0.5) / n * 2.0 - 1.0 if centres else np.linspace(-1.0, 1.0, n)
+    return np.stack(np.meshgrid(*[axis] * q, indexing="ij"), axis=-1).reshape(-1, q)
+
+
 def support_of(estimator: Any, X: Array, *, sparse: bool) -> Array | None:
     """Which rows of X are support vectors; None if X holds other rows than those the estimator was fitted to.
 

@@ -95,7 +95,7 @@ class MapDisplay:
         options: dict[str, Any] = {} if graph is None else {"edges": edges_of(graph)}
         if y is not None:
             options["y_name"] = str(getattr(y, "name", None) or "y")
-            options["y"] = _labels_or_numbers(cls.__name__, y)
+            options["y"] = labels_or_numbers(cls.__name__, y)
             check_consistent_length(points, options["y"])
         return cls(points=points[:, :2], **options).plot(ax)
 
@@ -163,7 +163,8 @@ def edges_of(graph: Any) -> Array:
     return pairs if len(pairs) <= _MOST_EDGES else pairs[:0]
 
 
-def _labels_or_numbers(owner: str, y: Any) -> Array:
+def labels_or_numbers(owner: str, y: Any) -> Array:
+    """What is known of the rows: one label or number for each, checked."""
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

@@ -1,0 +1,21 @@
+"""Compiled part of the adaptation: what of some rows lies along the manifold."""
+
+from typing import Any
+
+from numba import njit
+
+_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@njit("void(float32[:,:,::1], float64[:,::1], float64, float64[:,::1])", **_COMPILE)
+def subtract_tangential(slopes, values, share, total):  # type: ignore[no-untyped-def]
+    """Subtract share Σ_a s_a (s_aᵀ v) from the rows of total, for the rows v of values and their slopes s_a."""
+    n, q, d = slopes.shape
+    for i in range(n):
+        for a in range(q):
+            along = 0.0
+            for c in range(d):
+                along += slopes[i, a, c] * values[i, c]
+            along *= share
+            for c in range(d):
+                total[i, c] -= along * slopes[i, a, c]

@@ -1,0 +1,74 @@
+"""The two lowest rungs of the ladder of models: a point, and a flat box along the principal components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from sklearn.utils.extmath import svd_flip
+
+from mercer.manifolds.costs import SquaredCost
+from mercer.manifolds.fitting import ManifoldFit, Status
+from mercer.manifolds.latent_kernels import default_kernel
+from mercer.manifolds.latent_map import LatentBasis, LatentMap
+from mercer.manifolds.latent_space import LatentSpace
+from mercer.manifolds.projection import Rows, project
+
+Array = NDArray[Any]
+
+# Half-widths of the box that are tried, as multiples of what the variance along it says.
+_FACTORS = np.linspace(0.6, 1.5, 19)
+# Shares of the least variance that are tried as noise if no direction is left for it.
+_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)
+
+
+def constant_map(X: Array, space: LatentSpace) -> LatentMap:
+    """f(z) = the mean of the rows."""
+    return _affine(X.mean(axis=0), np.zeros((space.n_dims, X.shape[1])), space)
+
+
+def principal_map(X: Array, space: LatentSpace) -> LatentMap:
+    """f(z) = mean + Σ_a z_a h_a v_a, with principal directions v_a and the most likely half-widths h_a of the box.
+
+    Under a uniform z in [-1, 1] and noise of variance s², the density along v_a is
+    (Φ((t + h_a)/s) - Φ((t - h_a)/s)) / (2 h_a).
+    """
+    mean, q = X.mean(axis=0), space.n_dims
+    U, values, V = np.linalg.svd(X - mean, full_matrices=False)
+    U, V = svd_flip(U, V)
+    variances = np.zeros(X.shape[1])
+    variances[: len(values)] = values**2 / len(X)
+    noises = [variances[q:].mean()] if X.shape[1] > q else [share * variances[q - 1] for share in _SHARES]
+    best, half_widths = -np.inf, np.zeros(q)
+    for noise in noises:
+        s = np.sqrt(max(noise, 1e-12 * variances[0]))
+        found = [_half_width(U[:, a] * values[a], variances[a], s) for a in range(q)]
+        total = sum(value for value, _ in found)
+        if total > best:
+            best, half_widths = total, np.array([h for _, h in found])
+    return _affine(mean, half_widths[:, None] * V[:q], space)
+
+
+def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status) -> ManifoldFit:
+    """A map as a fit to rows, without any adaptation."""
+    projection = project(Rows(X), f)
+    error = float(projection.costs.mean())
+    return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, SquaredCost())
+
+
+def _half_width(t: Array, variance: float, s: float) -> tuple[float, float]:
+    """The most likely half-width along a direction with coordinates t, and its log-likelihood before it."""
+    h = _FACTORS * np.sqrt(3.0 * max(variance - s**2, 1e-6 * s**2))
+    mass = ndtr((t[:, None] + h) / s) - ndtr((t[:, None] - h) / s)
+    values = np.log(np.maximum(mass, 1e-300)).sum(axis=0) - len(t) * np.log(2 * h)
+    return float(values.max()), float(h[np.argmax(values)])
+
+
+def _affine(mean: Array, slopes: Array, space: LatentSpace) -> LatentMap:
+    linear = not space.is_circle.any()
+    kernel = default_kernel(space, np.ones(space.n_dims))
+    basis = LatentBasis(space, kernel, space.sides_for(np.full(space.n_dims, 2.0)), linear=linear)
+    penalised = np.zeros((basis.n_features, len(mean)))
+    return basis.map_of(np.vstack([penalised, mean, slopes] if linear else [penalised, mean]))

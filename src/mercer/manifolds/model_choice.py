@@ -1,0 +1,318 @@
+"""Model choice without labels: the density that a manifold implies, on rows that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+from tqdm import tqdm
+
+from mercer.manifolds.adaptation import Adaptation
+from mercer.manifolds.affine_maps import constant_map, principal_map
+from mercer.manifolds.density import ManifoldDensity
+from mercer.manifolds.fitting import ManifoldFit, fit_manifold
+from mercer.manifolds.latent_map import LatentBasis, LatentMap
+from mercer.manifolds.latent_space import LatentSpace
+from mercer.manifolds.projection import Rows
+from mercer.manifolds.settings import Settings
+from mercer.manifolds.soft import soft_map
+from mercer.quantizers import Stopping
+
+Array = NDArray[Any]
+
+# Widths that are tried, by the number of coordinates, and penalties, from the largest, which unfolds first.
+WIDTHS = ((0.1, 0.17, 0.28, 0.48, 0.8), (0.2, 0.34, 0.58, 1.0), (0.6, 0.77, 1.0))
+PENALTIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+# Beyond the ends of these, values continue by these factors; the best is left for a neighbour so often at most.
+_WIDTH_STEP, _PENALTY_STEP, _MOST_MOVES = 1.7, 10.0, 3
+# Starts that are followed at all widths, settings whose held-out density is computed, and folds for that.
+_STARTS, _FINALISTS, _FOLDS = 2, 6, 5
+# A rung of the ladder is climbed for a gain of so many of its standard errors.
+_ERRORS = 2.0
+# When fits that are compared end; soft ones are started by a hard one.
+_SCREENING, _JUDGED = Stopping(1e-3, 5), Stopping(1e-4, 12)
+_SOFT_SCREENING, _SOFT_JUDGED = Stopping(3e-3, 8), Stopping(1e-3, 20)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that may be chosen.
+
+    Attributes
+    ----------
+    rung : {"mean", "pca", "manifold"}
+        What it is.
+    n_components : int
+        Number of coordinates.
+    width, penalty : float
+        Of a manifold, else NaN.
+    start : str
+        Where a manifold was started.
+    map, variance : LatentMap, float
+        Of the fit to all rows, and the noise.
+    aic : float
+        -2 log p + 2 d tr H on the rows; NaN for the lower rungs.
+    log_densities : array of shape (m,) or None
+        Of the rows, each by the model of the other folds; None if it was not among the best.
+    """
+
+    rung: str
+    n_components: int
+    width: float
+    penalty: float
+    start: str
+    map: LatentMap
+    variance: float
+    aic: float = np.nan
+    log_densities: Array | None = None
+
+    @property
+    def held_out(self) -> float:
+        """Mean of the held-out log densities."""
+        return np.nan if self.log_densities is None else float(self.log_densities.mean())
+
+    def __str__(self) -> str:
+        if self.rung == "mean":
+            return "the mean"
+        if self.rung == "pca":
+            return f"{self.n_components} principal components"
+        kind = {1: "a curve", 2: "a surface"}.get(self.n_components, f"a manifold of {self.n_components} coordinates")
+        return f"{kind} of width {self.width:.2g} and penalty {self.penalty:.1g} from {self.start}"
+
+
+@dataclass
+class ModelChoice:
+    """Chooses the number of coordinates, width and penalty of a manifold, or a simpler model, by held-out density.
+
+    For the squared cost and quadratic penalties.
+
+    The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
+    climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
+    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of six in
+    five folds is taken, or a better one around it, on the grid or beyond its edges.
+
+    Parameters
+    ----------
+    X, some_rows : array of shape (m, d)
+        Rows, and the same without missing entries.
+    settings_for : callable
+        settings_for(n_components, width, penalty) gives `Settings`.
+    starts_for : callable
+        starts_for(space) gives coordinates of the rows by the names of starts.
+    dimensions : sequence of int
+        Numbers of coordinates to try.
+    widths : sequence of float, optional
+        By default those of `WIDTHS`; a single one is taken as given, NaN stands for the width of a given kernel.
+    penalties : sequence of float
+        Falling.
+    soft : bool
+        Whether fits are soft in the end.
+    verbose : bool
+        Whether to show a progress bar.
+    random_state : int or RandomState
+        Chooses the folds.
+    """
+
+    X: Array
+    some_rows: Array
+    settings_for: Callable[[int, Any, float], Settings]
+    starts_for: Callable[[Any], dict[str, Array]]
+    dimensions: Sequence[int]
+    widths: Sequence[float] | None = None
+    penalties: Sequence[float] = PENALTIES
+    soft: bool = False
+    verbose: bool = False
+    random_state: Any = None
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.interrupted = self._climbed = False
+        folds = KFold(_FOLDS, shuffle=True, random_state=self.random_state)
+        self._folds = list(folds.split(self.X))
+        self._rows = Rows(self.X)
+        self._training = [Rows(self.X[train]) for train, _ in self._folds]
+        self._test = [Rows(self.X[test]) for _, test in self._folds]
+
+    def choose(self) -> tuple[Candidate, str]:
+        """The chosen model and why, in words. Ctrl-C ends the search: then the best so far is taken."""
+        self._progress = tqdm(desc="Model choice", unit=" fits", disable=not self.verbose)
+        words: list[str] = []
+        best: Candidate | None = None
+        try:
+            for rung in self._ladder():
+                if best is None:
+                    best, words = rung, [str(rung)]
+                    continue
+                gain, error = _gain(rung, best)
+                self._climbed = self._climbed or gain > _ERRORS * error
+                verdict = f"{rung} ({gain:+.3g} ± {error:.2g} in log density per row against {best})"
+                words.append(verdict if gain > _ERRORS * error else f"not {verdict}")
+                best = rung if gain > _ERRORS * error else best
+        except KeyboardInterrupt:
+            self.interrupted = True
+            finished = [candidate for candidate in self.candidates if candidate.rung == "manifold"]
+            if best is None and not finished:
+                raise
+            best = min(finished, key=lambda candidate: candidate.aic, default=best)
+            words = [f"interrupted: {best}"]
+        finally:
+            self._progress.close()
+        assert best is not None
+        return best, "; ".join(words)
+
+    def table(self) -> dict[str, list[Any]]:
+        """All candidates, as columns."""
+        names = ("rung", "n_components", "width", "penalty", "start", "aic", "held_out")
+        return {name: [getattr(candidate, name) for candidate in self.candidates] for name in names}
+
+    # Rungs -----------------------------------------------------------------------------------------------------------
+
+    def _ladder(self) -> Iterable[Candidate]:
+        for number, q in enumerate(self.dimensions):
+            space = self.settings_for(q, self._widths(q)[0], self.penalties[0]).basis.space
+            if number == 0:
+                yield self._flat("mean", constant_map, space)
+            self._climbed = False
+            if not space.is_circle.any():
+                yield self._flat("pca", principal_map, space)
+            yield self._best_manifold(q, space)
+            if not self._climbed:
+                break
+
+    def _widths(self, q: int) -> Sequence[float]:
+        return WIDTHS[min(q, len(WIDTHS)) - 1] if self.widths is None else self.widths
+
+    def _flat(self, rung: str, map_of: Callable[[Array, LatentSpace], LatentMap], space: LatentSpace) -> Candidate:
+        def fit(fold: int) -> tuple[LatentMap, float]:
+            return map_of(self.some_rows[self._folds[fold][0]], space), variance
+
+        f = map_of(self.some_rows, space)
+        variance = ManifoldDensity.of(self._rows, f).variance
+        model = Candidate(rung, space.n_dims, np.nan, np.nan, "", f, variance)
+        return self._keep(replace(model, log_densities=self._held_out(fit)))
+
+    def _best_manifold(self, q: int, space: LatentSpace) -> Candidate:
+        starts = self.starts_for(space)
+        widths = self._widths(q)
+        middle = widths[len(widths) // 2]
+        found = [c for name, start in starts.items() for c in self._path(q, middle, name, start)]
+        best_of = {name: min(c.aic for c in found if c.start == name) for name in starts}
+        followed = sorted(starts, key=lambda name: best_of[name])[:_STARTS]
+        for width in widths:
+            if width is not middle:
+                found += [c for name in followed for c in self._path(q, width, name, starts[name])]
+        finalists = [self._judged(c) for c in sorted(found, key=lambda c: c.aic)[:_FINALISTS]]
+        return self._climbed_to(max(finalists, key=lambda c: c.held_out), found)
+
+    def _path(self, q: int, width: float, name: str, start: Any) -> list[Candidate]:
+        """Candidates for all penalties, each started from the one before."""
+        basis = self.settings_for(q, width, self.penalties[0]).basis
+        variance = None
+        if self.soft:
+            fit = self._hard(self._rows, start, basis, self.penalties[0], _SCREENING)
+            start, variance = fit.map, self._first_variance(fit)
+        path = []
+        for penalty in self.penalties:
+            path.append(self._screened(start, variance, basis, q, width, penalty, name))
+            start, variance = path[-1].map, path[-1].variance
+        return path
+
+    def _first_variance(self, fit: ManifoldFit) -> float:
+        """What is off the manifold, spread over the directions normal to it."""
+        return float(fit.costs.mean()) / max(self.X.shape[1] - fit.Z.shape[1], 1)
+
+    def _screened(
+        self, start: Any, variance: Any, basis: LatentBasis, q: int, width: float, penalty: float, name: str
+    ) -> Candidate:
+        """A candidate and its AIC."""
+        if self.soft:
+            soft = soft_map(self.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
+            self._count(soft.status)
+            f, variance, n_parameters = soft.map, soft.density.variance, soft.n_parameters
+        else:
+            fit = self._hard(self._rows, start, basis, penalty, _SCREENING)
+            f, variance = fit.map, self._first_variance(fit)
+            n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
+        density = ManifoldDensity.of(self._rows, f, variance)
+        aic = -2 * density.log_density(self._rows).sum() + 2 * self.X.shape[1] * n_parameters
+        return self._keep(Candidate("manifold", q, width, penalty, name, f, density.variance, float(aic)))
+
+    def _hard(self, rows: Rows, start: Any, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:
+        fit = fit_manifold(rows, start, basis, penalty, max_iter=stopping.max_iter, tol=stopping.tol)
+        self._count(fit.status)
+        return fit
+
+    def _judged(self, candidate: Candidate) -> Candidate:
+        """With held-out log densities; folds start from the fit to all rows, and adapt it to theirs at once."""
+        f, penalty = candidate.map, candidate.penalty
+
+        def refit(fold: int) -> tuple[LatentMap, float]:
+            if not self.soft:
+                return self._hard(self._training[fold], f, f.basis, penalty, _JUDGED).map, candidate.variance
+            rows = self._training[fold].X
+            soft = soft_map(rows, f, f.basis, penalty, _SOFT_JUDGED, variance=candidate.variance)
+            self._count(soft.status)
+            return soft.map, soft.density.variance
+
+        return self._keep(replace(candidate, log_densities=self._held_out(refit)), instead_of=candidate)
+
+    def _held_out(self, fit: Callable[[int], tuple[LatentMap, float]]) -> Array:
+        values = np.empty(len(self.X))
+        for fold, (_, test) in enumerate(self._folds):
+            density = ManifoldDensity.of(self._training[fold], *fit(fold))
+            values[test] = density.log_density(self._test[fold])
+        return values
+
+    def _climbed_to(self, best: Candidate, found: list[Candidate]) -> Candidate:
+        """Go on to the settings around the best while they are better, also beyond the edges of the grid."""
+        q = best.n_components
+        known = {(c.width, c.penalty): c for c in found if c.start == best.start}
+        judged = {(c.width, c.penalty) for c in self.candidates if c.log_densities is not None}
+        for _ in range(_MOST_MOVES):
+            around = [(width, best.penalty) for width in _neighbours(self._widths(q), best.width, _WIDTH_STEP)]
+            around += [(best.width, p) for p in _neighbours(self.penalties, best.penalty, _PENALTY_STEP)]
+            tried = [best]
+            for width, penalty in set(around) - judged:
+                candidate = known.get((width, penalty))
+                if candidate is None:
+                    basis = self.settings_for(q, width, penalty).basis
+                    candidate = self._screened(best.map, best.variance, basis, q, width, penalty, best.start)
+                tried.append(self._judged(candidate))
+                judged.add((width, penalty))
+            better = max(tried, key=lambda c: c.held_out)
+            if better is best:
+                break
+            best = better
+        return best
+
+    def _count(self, status: str) -> None:
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        self._progress.update()
+
+    def _keep(self, candidate: Candidate, instead_of: Candidate | None = None) -> Candidate:
+        if instead_of is None:
+            self.candidates.append(candidate)
+        else:
+            self.candidates[next(i for i, c in enumerate(self.candidates) if c is instead_of)] = candidate
+        return candidate
+
+
+def _gain(new: Candidate, old: Candidate) -> tuple[float, float]:
+    """Mean gain in log density per row, and its standard error."""
+    assert new.log_densities is not None
+    assert old.log_densities is not None
+    gains = new.log_densities - old.log_densities
+    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+def _neighbours(values: Sequence[float], value: float, step: float) -> list[float]:
+    """The next smaller and larger value, or one that is a step further; none if there is a single value."""
+    if len(values) == 1:
+        return []
+    below = max((v for v in values if v < value), default=value / step)
+    return [below, min((v for v in values if v > value), default=value * step)]

@@ -1,0 +1,158 @@
+"""Compiled parts of the projection: where to start, and damped steps in a box or around circles."""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int64, njit, types, void
+
+_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+# What is added to the diagonal of JᵀJ, as a share of its largest entry: f may stand still in a direction.
+_LEAST_CURVATURE = 1e-14
+_MATRIX, _CUBE = float64[:, ::1], float64[:, :, ::1]
+# Of a model that was loaded from a file, and may be read-only.
+_FLAGS = types.Array(boolean, 1, "C", readonly=True)
+_POSITIONS = types.Array(int64, 2, "C", readonly=True)
+
+
+@njit(void(_MATRIX, float64[::1], _POSITIONS, int64[:, ::1]), **_COMPILE)
+def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-untyped-def]
+    """The positions of the least local minima of each row of distances from a grid, best first, then -1.
+
+    A minimum is left out if the surface comes no nearer than `reach` from its grid point, and that is not enough.
+    """
+    n_rows, n_points = distances.shape
+    most = found.shape[1]
+    for i in range(n_rows):
+        row = distances[i]
+        count = 0
+        for g in range(n_points):
+            if count == most and row[g] >= row[found[i, most - 1]]:
+                continue
+            lowest = True
+            for a in range(neighbours.shape[1]):
+                other = neighbours[g, a]
+                if other >= 0 and row[other] < row[g]:
+                    lowest = False
+                    break
+            if not lowest:
+                continue
+            place = min(count, most - 1)
+            while place > 0 and row[found[i, place - 1]] > row[g]:
+                found[i, place] = found[i, place - 1]
+                place -= 1
+            found[i, place] = g
+            count = min(count + 1, most)
+        for place in range(1, most):
+            if place >= count or row[found[i, place]] - reach[found[i, place]] > row[found[i, 0]]:
+                found[i, place] = -1
+
+
+@njit(
+    void(_CUBE, _MATRIX, _MATRIX, _MATRIX, _CUBE, float64[::1], _FLAGS, _MATRIX, float64[::1]),
+    **_COMPILE,
+)
+def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ignore[no-untyped-def]
+    """Minimise Σ_c W_c (R_c - (sᵀT)_c)² + sᵀSs + damping Σ_a (TWTᵀ)_aa s_a² over steps s that stay in the box, roughly.
+
+    Coordinates at an end of their interval that would leave it are held; the others are solved for and clipped. S is
+    left out where it makes the problem concave. Writes s, and the decrease that the model promises without the damping.
+    W may have one row for all.
+    """
+    n, q, d = T.shape
+    A, g, step = np.empty((q, q)), np.empty(q), np.empty(q)
+    free, factor = np.empty(q, np.bool_), np.empty((q, q))
+    for i in range(n):
+        w = W[i if W.shape[0] > 1 else 0]
+        largest = 0.0
+        for a in range(q):
+            total = 0.0
+            for c in range(d):
+                total += w[c] * T[i, a, c] * R[i, c]
+            g[a] = total
+            for b in range(a + 1):
+                total = 0.0
+                for c in range(d):
+                    total += w[c] * T[i, a, c] * T[i, b, c]
+                A[a, b] = total
+                A[b, a] = total
+            largest = max(largest, A[a, a])
+            z = Z[i, a]
+            free[a] = is_circle[a] or not ((z >= 1.0 and g[a] > 0.0) or (z <= -1.0 and g[a] < 0.0))
+        share = 1.0
+        while True:
+            convex = True
+            # Cholesky of the free block; held coordinates have a unit row.
+            for a in range(q):
+                for b in range(a + 1):
+                    value = A[a, b] + share * S[i, a, b] if free[a] and free[b] else 0.0
+                    if a == b:
+                        value += A[a, a] * damping[i] + _LEAST_CURVATURE * largest if free[a] else 1.0
+                    for e in range(b):
+                        value -= factor[a, e] * factor[b, e]
+                    if a != b:
+                        factor[a, b] = value / factor[b, b]
+                    elif value > _LEAST_CURVATURE * largest * share:
+                        factor[a, a] = np.sqrt(value)
+                    else:
+                        convex = False
+                        factor[a, a] = np.inf
+            if convex or share == 0.0:
+                break
+            share = 0.0
+        for a in range(q):
+            value = g[a] if free[a] else 0.0
+            for e in range(a):
+                value -= factor[a, e] * step[e]
+            step[a] = value / factor[a, a]
+        for a in range(q - 1, -1, -1):
+            value = step[a]
+            for e in range(a + 1, q):
+                value -= factor[e, a] * step[e]
+            step[a] = value / factor[a, a]
+            if is_circle[a]:
+                # Farther than a quarter of the way around the model knows nothing.
+                step[a] = min(max(step[a], -0.5), 0.5)
+        for a in range(q):
+            if not is_circle[a]:
+                step[a] = min(max(Z[i, a] + step[a], -1.0), 1.0) - Z[i, a]
+            steps[i, a] = step[a]
+        total = 0.0
+        for a in range(q):
+            total += 2.0 * step[a] * g[a]
+            for b in range(q):
+                total -= step[a] * (A[a, b] + share * S[i, a, b]) * step[b]
+        gains[i] = total
+
+
+@njit(
+    "void(boolean[::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1],"
+    " float64[:,:,::1], float64[:,:,::1])",
+    **_COMPILE,
+)
+def accept_steps(better, steps, R_moved, T_moved, W, R, T, S):  # type: ignore[no-untyped-def]
+    """Take over residuals and tangents of the steps that were better, and learn the curvature of f from all.
+
+    S approximates -Σ_c W_c R_c ∂²f_c, which Gauss-Newton neglects: by the symmetric secant formula of rank one.
+    """
+    n, q, d = T.shape
+    u = np.empty(q)
+    for i in range(n):
+        w = W[i if W.shape[0] > 1 else 0]
+        along, length, size = 0.0, 0.0, 0.0
+        for a in range(q):
+            total = 0.0
+            for c in range(d):
+                total -= w[c] * (T_moved[i, a, c] - T[i, a, c]) * R_moved[i, c]
+            for b in range(q):
+                total -= S[i, a, b] * steps[i, b]
+            u[a] = total
+            along += total * steps[i, a]
+            length += steps[i, a] ** 2
+            size += total**2
+        if along**2 > 1e-6 * length * size:
+            for a in range(q):
+                for b in range(q):
+                    S[i, a, b] += u[a] * u[b] / along
+        if better[i]:
+            R[i] = R_moved[i]
+            T[i] = T_moved[i]

@@ -1,0 +1,74 @@
+"""Compiled evaluation of maps whose kernel is a product over coordinates, from tables of its factors."""
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int64, njit, types, void
+
+_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+# Kernel functions that are smaller, with their slopes, are far from where they live.
+_NEGLIGIBLE = 1e-20
+# Arrays of a model that was loaded from a file may be read-only.
+_COUNTS = types.Array(int64, 1, "C", readonly=True)
+_MATRIX = types.Array(float64, 2, "C", readonly=True)
+_TABLES = types.Array(float64, 3, "C", readonly=True)
+
+
+@njit(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, _MATRIX, float64[:, ::1], float64[:, :, ::1]), **_COMPILE)
+def evaluate(tables, sides, steps, alpha, Z, F, T):  # type: ignore[no-untyped-def]
+    """Add Σ_j α_j Π_c k_c(z_c, z_jc) to F, and its derivatives in the coordinates to T.
+
+    tables[c, i] holds k_c at the i-th of steps[c] + 1 equidistant points against the nodes of the coordinate, then its
+    slopes times the distance of the points; between them it is cubic. Coordinates are summed over from the last to the
+    first: `work[0]` is the sum with all factors so far, `work[1 + c]` that with the slope of coordinate c.
+    """
+    n, q = Z.shape
+    M, d = alpha.shape
+    widest = 0
+    for c in range(q):
+        widest = max(widest, sides[c])
+    values, slopes = np.empty(widest), np.empty(widest)
+    old, new = np.empty((q + 1, M * d)), np.empty((q + 1, M * d))
+    for i in range(n):
+        rest = M
+        for c in range(q - 1, -1, -1):
+            side = sides[c]
+            rest //= side
+            position = (Z[i, c] + 1.0) * 0.5 * steps[c]
+            cell = min(max(int(position), 0), steps[c] - 1)
+            t = position - cell
+            left, right = tables[c, cell], tables[c, cell + 1]
+            for j in range(side):
+                a, b, sa, sb = left[j], right[j], left[side + j], right[side + j]
+                cubic = sa + sb - 2.0 * (b - a)
+                square = 3.0 * (b - a) - 2.0 * sa - sb
+                values[j] = a + t * (sa + t * (square + t * cubic))
+                slopes[j] = (sa + t * (2.0 * square + 3.0 * t * cubic)) * 0.5 * steps[c]
+            # The first sum reads alpha itself; sums with the slopes of later coordinates are carried along.
+            for kind in range(q + 1):
+                if kind == 0 or kind > c:
+                    new[kind, : rest * d] = 0.0
+            for r in range(rest):
+                for j in range(side):
+                    v, s = values[j], slopes[j]
+                    if abs(v) + abs(s) < _NEGLIGIBLE:
+                        continue
+                    start = (r * side + j) * d
+                    if c == q - 1:
+                        for e in range(d):
+                            source = alpha[r * side + j, e]
+                            new[0, r * d + e] += v * source
+                            new[1 + c, r * d + e] += s * source
+                    else:
+                        for e in range(d):
+                            new[0, r * d + e] += v * old[0, start + e]
+                            new[1 + c, r * d + e] += s * old[0, start + e]
+                        for later in range(c + 1, q):
+                            for e in range(d):
+                                new[1 + later, r * d + e] += v * old[1 + later, start + e]
+            old, new = new, old
+        for e in range(d):
+            F[i, e] += old[0, e]
+        for c in range(q):
+            for e in range(d):
+                T[i, c, e] += old[1 + c, e]

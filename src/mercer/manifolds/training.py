@@ -1,0 +1,227 @@
+"""The fit of `PrincipalManifold` from its parameters: rules or model choice, starts, then projection or EM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, check_random_state
+
+from mercer.manifolds.affine_maps import unchanged_fit
+from mercer.manifolds.density import ManifoldDensity
+from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
+from mercer.manifolds.latent_map import LatentBasis, LatentMap
+from mercer.manifolds.latent_space import LatentSpace
+from mercer.manifolds.model_choice import PENALTIES, ModelChoice
+from mercer.manifolds.projection import Rows
+from mercer.manifolds.settings import Settings, complaint, is_auto, positive, settings_of, whole
+from mercer.manifolds.soft import soft_fit
+from mercer.manifolds.starts import STARTS, best_start, filled, start_coordinates
+from mercer.quantizers import Stopping
+
+Array = NDArray[Any]
+
+ASSIGNMENTS = ("auto", "soft", "hard")
+# Rows that starts are found and compared on, and models chosen on; fewer if entries are missing, which takes longer.
+_START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 700, 250
+# With fewer rows, folds say nothing.
+_FEWEST_ROWS = 50
+# EM ends when a step gains so many times `tol` in log density per row.
+_SOFT_TOL = 10.0
+# Most coordinates that are tried, and neighbours of the graphs of Isomap that models are started from.
+_MOST_COMPONENTS, _NEIGHBOURS = 3, (5, 8, 12)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What `PrincipalManifold` learns.
+
+    Attributes
+    ----------
+    fit : ManifoldFit
+        The manifold.
+    density : ManifoldDensity
+        With the noise of the training rows.
+    init, assignment : str
+        The start, and "soft" or "hard".
+    chosen : str
+        Why this model, in words.
+    candidates : dict of lists
+        What it was chosen from.
+    """
+
+    fit: ManifoldFit
+    density: ManifoldDensity
+    init: str
+    assignment: str
+    chosen: str = "as given, or by rule"
+    candidates: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def train(parameters: dict[str, Any], X: Array, previous: ManifoldFit | None) -> Training:
+    """Fit a manifold to checked rows.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of the estimator, by name.
+    X : array of shape (m, d)
+        Rows, with NaN where entries are missing.
+    previous : ManifoldFit, optional
+        To go on from, if it suits the parameters.
+    """
+    return _Trainer(parameters, X).trained(previous)
+
+
+class _Trainer:
+    def __init__(self, parameters: dict[str, Any], X: Array):
+        self._parameters, self._X = parameters, X
+        for name, least in (("max_iter", 1), ("annealing", 0)):
+            whole(name, parameters[name], least=least)
+        positive("tol", parameters["tol"])
+        if isinstance(parameters["init"], str) and parameters["init"] not in ("auto", *STARTS):
+            raise complaint(
+                "init", f"'auto', one of {STARTS} or coordinates of the rows", parameters["init"], "choose one of them"
+            )
+        self._complete = not np.isnan(X).any()
+        self._rng = check_random_state(parameters["random_state"])
+        self._some = self._sampled(_START_ROWS)
+        self._some_rows = filled(X[self._some])
+        self._settings = settings_of(parameters, len(X), self._some_rows)
+        self._quadratic = parameters["cost"] == "squared" and parameters["regularizer"] not in ("l1", "group_l1")
+        self._chooses = self._quadratic and len(X) >= _FEWEST_ROWS and bool(self._choices())
+        self._soft = self._is_soft()
+
+    def _choices(self) -> list[str]:
+        """Parameters that are left to be chosen."""
+        fixed = self._parameters["kernel"] is not None or self._parameters["regularizer"] == "length"
+        names = ("n_components", "penalty") if fixed else ("n_components", "penalty", "width")
+        return [name for name in names if is_auto(self._parameters[name])]
+
+    def _is_soft(self) -> bool:
+        assignment = self._parameters["assignment"]
+        if assignment not in ASSIGNMENTS:
+            raise complaint("assignment", f"one of {ASSIGNMENTS}", assignment, "choose one of them")
+        possible = self._quadratic and self._complete
+        if assignment == "soft" and not possible:
+            raise complaint(
+                "assignment", "'hard' for missing entries, other costs than 'squared' and sparse regularizers",
+                assignment, "or take 'auto'",
+            )  # fmt: skip
+        return bool(possible and (assignment == "soft" or (assignment == "auto" and self._chooses)))
+
+    def _sampled(self, most: int) -> Array:
+        m = len(self._X)
+        return np.arange(m) if m <= most else np.sort(self._rng.choice(m, most, replace=False))
+
+    def trained(self, previous: ManifoldFit | None) -> Training:
+        """The whole of it."""
+        if previous is not None and self._suits(previous):
+            return self._described(self._resumed(previous.map, previous.penalty), "warm_start")
+        if self._chooses:
+            return self._chosen()
+        init, start = self._start()
+        fit = self._fitted(start, self._settings.basis, self._settings.penalty, self._parameters["annealing"])
+        if self._soft and fit.status != "interrupted":
+            fit = self._resumed(fit.map, fit.penalty)
+        return self._described(fit, init)
+
+    def _suits(self, previous: ManifoldFit) -> bool:
+        same_space = previous.map.basis.space == self._settings.basis.space or "n_components" in self._choices()
+        return same_space and previous.map.alpha.shape[1] == self._X.shape[1] and previous.penalty > 0
+
+    def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
+        some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
+        density = ManifoldDensity.of(Rows(self._X[some]), fit.map)
+        return Training(fit, density, init, "soft" if self._soft else "hard", **more)
+
+    # Given parameters ------------------------------------------------------------------------------------------------
+
+    def _fitted(self, start: Any, basis: LatentBasis, penalty: float, annealing: int = 0) -> ManifoldFit:
+        """The hard fit."""
+        options = {name: self._parameters[name] for name in ("max_iter", "tol", "verbose", "callback")}
+        options |= {"cost": self._settings.cost, "regularizer": self._settings.regularizer}
+        penalties = penalty * 10.0 ** np.arange(annealing, -1, -1)
+        return fit_path(self._X, start, basis, penalties.tolist(), **options)[-1]
+
+    def _resumed(self, f: LatentMap, penalty: float) -> ManifoldFit:
+        """Go on from a map."""
+        if not self._soft:
+            return self._fitted(f, f.basis, penalty)
+        stopping = Stopping(
+            _SOFT_TOL * self._parameters["tol"], self._parameters["max_iter"], verbose=self._parameters["verbose"]
+        )
+        return soft_fit(self._X, f, f.basis, penalty, stopping)
+
+    def _start(self) -> tuple[str, Any]:
+        """Coordinates, or a fit to some rows; and its name."""
+        init, settings, X = self._parameters["init"], self._settings, self._X
+        if not isinstance(init, str):
+            return "given", self._given(settings.basis.space)
+        options = {"cost": settings.cost, "regularizer": settings.regularizer, "tol": self._parameters["tol"]}
+        start: Any
+        if init == "auto":
+            penalty = settings.penalty * 10.0 ** self._parameters["annealing"]
+            init, start = best_start(X[self._some], self._some_rows, settings.basis, penalty, **options)
+        else:
+            start = start_coordinates(self._some_rows, settings.basis.space, init)
+        if len(self._some) < len(X):
+            options["max_iter"] = self._parameters["max_iter"]
+            start = fit_manifold(X[self._some], start, settings.basis, settings.penalty, **options)
+        return init, start
+
+    def _given(self, space: LatentSpace) -> Array:
+        shape = (len(self._X), space.n_dims)
+        Z = check_array(self._parameters["init"], dtype=np.float64, input_name="init")
+        if Z.shape != shape:
+            raise complaint("init", f"of shape {shape}, coordinates of the rows", Z.shape, f"or name one of {STARTS}")
+        outside = space.outside(Z)
+        if outside.any():
+            raise complaint(
+                "init", "within [-1, 1] in coordinates that are intervals", Z[outside][0].tolist(),
+                "the manifold ends there (circles go on)",
+            )  # fmt: skip
+        return space.inside(Z)
+
+    # Model choice ----------------------------------------------------------------------------------------------------
+
+    def _chosen(self) -> Training:
+        """Choose on some of the rows, then fit all of them."""
+        parameters, X = self._parameters, self._X
+        some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
+        some_rows = filled(X[some])
+        left = self._choices()
+        dimensions = range(1, min(_MOST_COMPONENTS, X.shape[1]) + 1)
+        choice = ModelChoice(
+            X[some],
+            some_rows,
+            lambda q, width, penalty: self._settings_for(q, width, penalty, some_rows),
+            lambda space: self._starts(space, some, some_rows),
+            dimensions if "n_components" in left else [int(parameters["n_components"])],
+            None if "width" in left else [parameters["width"]],
+            PENALTIES if "penalty" in left else [self._settings.penalty],
+            soft=self._soft,
+            verbose=parameters["verbose"],
+            random_state=self._rng,
+        )
+        best, words = choice.choose()
+        if best.rung == "manifold" and not choice.interrupted:
+            fit = self._resumed(best.map, best.penalty)
+        else:
+            fit = unchanged_fit(X, best.map, best.penalty, "interrupted" if choice.interrupted else "optimal")
+        return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
+
+    def _settings_for(self, q: int, width: Any, penalty: float, some_rows: Array) -> Settings:
+        given = {"n_components": q, "width": width, "penalty": penalty}
+        return settings_of({**self._parameters, **given}, len(self._X), some_rows)
+
+    def _starts(self, space: LatentSpace, some: Array, some_rows: Array) -> dict[str, Array]:
+        init = self._parameters["init"]
+        if not isinstance(init, str):
+            return {"given": self._given(space)[some]}
+        if init != "auto":
+            return {init: start_coordinates(some_rows, space, init)}
+        starts = {f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n) for n in _NEIGHBOURS}
+        return {**starts, "pca": start_coordinates(some_rows, space, "pca")}

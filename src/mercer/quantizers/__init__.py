@@ -1,0 +1,12 @@
+"""Quantizers: rows replaced by the best of a few codes, and the descent that all of them share."""
+
+from mercer.quantizers.base import Quantizer, check_magnitude, spread_rows
+from mercer.quantizers.descent import Descent, Stopping, descend
+from mercer.quantizers.planes import PlaneQuantizer, leading_directions
+from mercer.quantizers.vectors import VectorQuantizer, weighted_medians
+
+__all__ = [
+    "VectorQuantizer", "PlaneQuantizer", "Quantizer",
+    "check_magnitude", "spread_rows", "weighted_medians", "leading_directions",
+    "Descent", "Stopping", "descend",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from mercer.kernels import Gaussian
+from mercer.manifolds import Cells, LatentBasis, LatentSpace, ManifoldDensity, Rows
+from mercer.manifolds.density import latent_cells
+
+
+def some_map(q, d):
+    basis = LatentBasis(LatentSpace(("interval",) * q), Gaussian(0.7), (3,) * q)
+    return basis.map_of(0.3 * np.random.default_rng(q).normal(size=(basis.n_features + 1, d)))
+
+
+def slow_log_density(x, f, variance):
+    """With full covariances of the entries that are known."""
+    points, side = latent_cells(f.basis.space)
+    F, T = f.with_tangents(points)
+    known = ~np.isnan(x)
+    parts = [
+        multivariate_normal(mean[known], variance * np.eye(known.sum()) + side**2 / 12 * J[:, known].T @ J[:, known])
+        for mean, J in zip(F, T, strict=True)
+    ]
+    return np.log(np.mean([part.pdf(x[known]) for part in parts]))
+
+
+@pytest.mark.parametrize("q", [1, 2])
+@pytest.mark.parametrize("missing", [False, True])
+def test_equals_full_covariances(q, missing):
+    f = some_map(q, 4)
+    X = f(np.random.default_rng(1).uniform(-1, 1, size=(5, q))) + 0.1 * np.random.default_rng(2).normal(size=(5, 4))
+    if missing:
+        X[0, 1] = X[2, 3] = X[2, 0] = np.nan
+    values = ManifoldDensity(Cells.of(f), 0.03).log_density(Rows(X))
+    np.testing.assert_allclose(values, [slow_log_density(x, f, 0.03) for x in X], rtol=1e-10)
+
+
+def test_integrates_to_one():
+    grid = np.linspace(-6, 6, 1201)
+    line = ManifoldDensity(Cells.of(some_map(1, 1)), 0.05)
+    np.testing.assert_allclose(np.trapezoid(np.exp(line.log_density(Rows(grid[:, None]))), grid), 1, rtol=1e-8)
+    sides = grid[::8]
+    plane = np.stack(np.meshgrid(sides, sides, indexing="ij"), axis=-1).reshape(-1, 2)
+    for q in (1, 2):
+        density = ManifoldDensity(Cells.of(some_map(q, 2)), 0.05)
+        mass = np.exp(density.log_density(Rows(plane))).sum() * (sides[1] - sides[0]) ** 2
+        np.testing.assert_allclose(mass, 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_noise_is_a_maximum_of_the_likelihood(missing):
+    f = some_map(1, 3)
+    X = f(np.random.default_rng(3).uniform(-1, 1, size=(400, 1))) + 0.2 * np.random.default_rng(4).normal(size=(400, 3))
+    if missing:
+        X[::3, 1] = np.nan
+    rows = Rows(X)
+    density = ManifoldDensity.of(rows, f)
+    assert density.variance == pytest.approx(0.04, rel=0.15)
+    best = density.log_density(rows).mean()
+    for factor in (0.9, 1.1):
+        assert ManifoldDensity(density.cells, factor * density.variance).log_density(rows).mean() < best
+
+
+def test_samples_have_the_moments_of_the_density():
+    f = some_map(2, 3)
+    density = ManifoldDensity(Cells.of(f), 0.01)
+    X = density.sample(40000, np.random.RandomState(0))
+    F = f(np.random.default_rng(0).uniform(-1, 1, size=(40000, 2)))
+    np.testing.assert_allclose(X.mean(axis=0), F.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(np.cov(X.T), np.cov(F.T) + 0.01 * np.eye(3), atol=0.02)
+
+
+def test_far_from_zero():
+    f = some_map(1, 2)
+    moved = f.basis.map_of(f.coefficients + np.eye(len(f.coefficients))[:, -1:] * 1e6)
+    X = f(np.linspace(-1, 1, 20)[:, None]) + 0.01
+    near = ManifoldDensity(Cells.of(f), 1e-4).log_density(Rows(X))
+    np.testing.assert_allclose(ManifoldDensity(Cells.of(moved), 1e-4).log_density(Rows(X + 1e6)), near, atol=1e-3)

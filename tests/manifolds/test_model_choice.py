@@ -1,0 +1,190 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+from sklearn.decomposition import PCA
+
+from mercer import PrincipalManifold
+from mercer.datasets import make_arc, make_s_sheet, make_spiral
+from mercer.manifolds.model_choice import PENALTIES, WIDTHS
+
+BOX = np.linspace(-1, 1, 1000)[:, None]
+
+
+def noise(seed):
+    return np.random.default_rng(seed).normal(size=(100, 5))
+
+
+def line(seed):
+    rng = np.random.default_rng(seed)
+    return np.outer(rng.uniform(-1, 1, 100), rng.normal(size=5)) + 0.1 * rng.normal(size=(100, 5))
+
+
+def spiral_error(seed, **parameters):
+    """Rank correlation with the true order, and mean squared distance from the true curve."""
+    t = np.linspace(0, 1, 2000)
+    truth = (0.2 + t)[:, None] * np.column_stack([np.cos(4 * np.pi * t), np.sin(4 * np.pi * t)])
+    X, t = make_spiral(300, random_state=seed)
+    model = PrincipalManifold(1, random_state=0, **parameters).fit(X)
+    distances = cdist(model.inverse_transform(BOX), truth).min(axis=1)
+    return abs(spearmanr(model.embedding_[:, 0], t)[0]), np.mean(distances**2)
+
+
+def test_spiral():
+    rank, distance = spiral_error(0, width=0.28)
+    assert rank >= 0.99
+    assert distance < 0.0005
+
+
+@pytest.mark.slow
+def test_spirals():
+    results = np.array([spiral_error(seed) for seed in range(20)])
+    assert np.sum((results[:, 0] >= 0.99) & (results[:, 1] < 0.0005)) >= 18
+
+
+def test_refuses_noise():
+    X = noise(0)
+    model = PrincipalManifold(1, random_state=0).fit(X)
+    assert model.chosen_.startswith("the mean; not 1 principal components")
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), np.tile(X.mean(axis=0), (len(X), 1)))
+    assert model.init_ == "mean"
+    assert model.noise_variance_ == pytest.approx(X.var(axis=0).mean(), rel=1e-6)
+
+
+def test_keeps_principal_components_of_a_line():
+    X = line(0)
+    model = PrincipalManifold(1, random_state=0).fit(X)
+    assert "; 1 principal components (+" in model.chosen_
+    assert "; not a curve" in model.chosen_
+    pca = PCA(1).fit(X)
+    inner = np.abs(model.embedding_[:, 0]) < 1
+    expected = pca.inverse_transform(pca.transform(X))
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X))[inner], expected[inner], atol=1e-6)
+    table = model.candidates_
+    assert set(table) == {"rung", "n_components", "width", "penalty", "start", "aic", "held_out"}
+    assert {len(column) for column in table.values()} == {len(table["rung"])}
+    assert np.isfinite(table["held_out"]).sum() >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "rungs"), [(noise, ("mean", "pca")), (line, ("pca",))])
+def test_flat_models_are_kept(make, rungs):
+    kept = [PrincipalManifold(1, random_state=0).fit(make(seed)).init_ in rungs for seed in range(10)]
+    assert sum(kept) >= 9
+
+
+@pytest.mark.slow
+def test_finds_the_dimension_of_a_sheet():
+    X, _ = make_s_sheet(300, n_columns=10, random_state=0)
+    assert PrincipalManifold("auto", random_state=0).fit(X).embedding_.shape == (300, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
+def test_near_the_best_of_the_grid():
+    ratios = []
+    for angle, noise in ((4.0, 0.05), (4.0, 0.15), (4.0, 0.3), (2.0, 0.1), (6.0, 0.1)):
+        t = np.linspace(0, angle, 1000)
+        truth = np.column_stack([np.cos(t), np.sin(t)])
+        X, _ = make_arc(300, angle=angle, noise=noise, random_state=0)
+        distances = []
+        for width, penalty in [("auto", "auto"), *itertools.product(WIDTHS[0], PENALTIES)]:
+            model = PrincipalManifold(1, width=width, penalty=penalty, assignment="soft", random_state=0)
+            curve = model.set_params(init="auto" if width == "auto" else "isomap").fit(X).inverse_transform(BOX)
+            # Both ways: a curve that is too short is near to the truth.
+            both = cdist(curve, truth)
+            distances.append(np.sqrt(np.mean(both.min(axis=1) ** 2) + np.mean(both.min(axis=0) ** 2)))
+        ratios.append(distances[0] / min(distances))
+    assert np.exp(np.mean(np.log(ratios))) <= 1.5
+
+
+def test_number_of_coordinates():
+    X, _ = make_arc(80, angle=3.0, noise=0.05, random_state=0)
+    model = PrincipalManifold("auto", width=0.5, penalty=1e-3, random_state=0, init="isomap").fit(X)
+    assert model.embedding_.shape == (80, 1)
+    assert "a curve" in model.chosen_
+    with pytest.raises(
+        ValueError, match="topology of PrincipalManifold must be one word for all if n_components is 'a"
+    ):
+        PrincipalManifold("auto", topology=("circle",)).fit(X)
+
+
+@pytest.mark.parametrize("assignment", ["auto", "hard"])
+def test_penalty_of_closed_curves(assignment):
+    X, _ = make_arc(100, noise=0.1, random_state=0)
+    model = PrincipalManifold(1, topology="circle", width=0.5, init="pca", assignment=assignment, random_state=0).fit(X)
+    radius = np.linalg.norm(model.inverse_transform(BOX), axis=1)
+    assert abs(radius.mean() - 1) < 0.03
+    assert radius.std() < 0.05
+    assert model.assignment_ == ("soft" if assignment == "auto" else "hard")
+    assert set(model.candidates_["width"][1:]) == {0.5}
+
+
+def test_missing_entries():
+    X, _ = make_arc(60, angle=3.0, noise=0.05, random_state=0)
+    X[::7, 0] = np.nan
+    model = PrincipalManifold(1, width=0.5, init="isomap", random_state=0).fit(X)
+    assert model.assignment_ == "hard"
+    assert np.isfinite(model.log_likelihood(X)).all()
+
+
+def test_rules_for_few_rows_and_other_costs():
+    X, _ = make_arc(60, angle=3.0, noise=0.05, random_state=0)
+    for model in (PrincipalManifold(1).fit(X[:49]), PrincipalManifold(1, cost="huber").fit(X)):
+        assert model.chosen_ == "as given, or by rule"
+        assert model.candidates_ == {}
+        assert model.assignment_ == "hard"
+    with pytest.raises(
+        ValueError, match="assignment of PrincipalManifold must be 'hard' for missing entries, other cos"
+    ):
+        PrincipalManifold(1, cost="huber", assignment="soft").fit(X)
+    with pytest.raises(ValueError, match="assignment of PrincipalManifold must be one of .* got 'firm'"):
+        PrincipalManifold(1, assignment="firm").fit(X)
+
+
+def test_many_rows_and_warm_start():
+    X, t = make_arc(800, angle=3.0, noise=0.05, random_state=0)
+    model = PrincipalManifold(1, width=0.5, init="isomap", random_state=0, warm_start=True).fit(X)
+    assert len(model.embedding_) == 800
+    assert abs(spearmanr(model.embedding_[:, 0], t)[0]) > 0.99
+    model.fit(X)
+    assert model.init_ == "warm_start"
+    assert model.assignment_ == "soft"
+
+
+def test_likelihood_and_samples():
+    X, _ = make_arc(200, angle=3.0, noise=0.1, random_state=0)
+    model = PrincipalManifold(1, width=0.5, penalty=1e-3, init="isomap", assignment="soft").fit(X)
+    assert model.noise_variance_ == pytest.approx(0.01, rel=0.3)
+    new, _ = make_arc(200, angle=3.0, noise=0.1, random_state=1)
+    assert model.log_likelihood(new).shape == (200,)
+    far = model.log_likelihood(new + 1).mean()
+    assert far < model.log_likelihood(new).mean()
+    drawn = model.sample(500, random_state=0)
+    assert abs(model.log_likelihood(drawn).mean() - model.log_likelihood(new).mean()) < 0.2
+    np.testing.assert_array_equal(drawn, model.sample(500, random_state=0))
+    with pytest.raises(ValueError, match="n_samples of PrincipalManifold must be a whole number >= 1, got 0"):
+        model.sample(0)
+
+
+def test_interruption_and_progress(monkeypatch, capsys):
+    X, _ = make_arc(100, angle=3.0, noise=0.05, random_state=0)
+    from mercer.manifolds import model_choice
+
+    calls = []
+
+    def interrupted(*arguments, **options):
+        calls.append(1)
+        if len(calls) > 4:
+            raise KeyboardInterrupt
+        return soft_map(*arguments, **options)
+
+    soft_map = model_choice.soft_map
+    monkeypatch.setattr(model_choice, "soft_map", interrupted)
+    model = PrincipalManifold(1, verbose=True, random_state=0).fit(X)
+    assert model.status_ == "interrupted"
+    assert model.chosen_.startswith("interrupted: a curve")
+    assert model.transform(X).shape == (100, 1)
+    assert "Model choice" in capsys.readouterr().err

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from mercer.datasets import make_arc, make_s_sheet
+from mercer.kernels import Gaussian
+from mercer.manifolds import LatentBasis, LatentSpace, ManifoldDensity, Rows, fit_manifold, soft_fit, soft_map
+from mercer.manifolds.density import Cells
+from mercer.quantizers import Stopping
+
+BOX = np.linspace(-1, 1, 500)[:, None]
+LINE, PLANE = LatentSpace(("interval",)), LatentSpace(("interval", "interval"))
+
+
+def distance_to_arc(f):
+    t = np.linspace(0, 4, 1000)
+    return np.sqrt(np.mean(cdist(f(BOX), np.column_stack([np.cos(t), np.sin(t)])).min(axis=1) ** 2))
+
+
+@pytest.mark.parametrize(("noise", "most"), [(0.05, 1.1), (0.15, 0.6), (0.3, 0.4)])
+def test_nearer_to_the_truth_than_a_hard_fit(noise, most):
+    X, t = make_arc(300, angle=4.0, noise=noise, random_state=1)
+    basis = LatentBasis(LINE, Gaussian(0.48), (7,))
+    hard = fit_manifold(X, t[:, None] / 2 - 1, basis, 1e-3)
+    soft = soft_fit(X, hard.map, basis, 1e-3, Stopping(1e-5, 200))
+    assert distance_to_arc(soft.map) < most * distance_to_arc(hard.map)
+    assert soft.objective >= hard.objective  # what EM minimises is another thing
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_likelihood_never_falls(linear):
+    X, Z = make_s_sheet(200, noise=0.1, random_state=0)
+    basis = LatentBasis(PLANE, Gaussian(0.6), (5, 4), linear=linear)
+    start = fit_manifold(X + 50, Z, basis, 1e-3, max_iter=2).map
+    soft = soft_map(X + 50, start, basis, 1e-3, Stopping(0.0, 15))
+    assert np.all(np.diff(soft.history) <= 1e-10)
+    assert soft.history[-1] < soft.history[0]
+    log_p = soft.density.log_density(Rows(X + 50)).mean()
+    norm = np.sum(soft.map.coefficients[: basis.n_features] ** 2)
+    np.testing.assert_allclose(soft.history[-1], -log_p + 1e-3 / (4 * soft.density.variance) * norm, rtol=1e-8)
+    np.testing.assert_allclose(soft.density.cells.F, Cells.of(soft.map).F, atol=1e-8)
+
+
+def test_end_is_a_stationary_point():
+    X, t = make_arc(100, angle=3.0, noise=0.2, random_state=0)
+    basis = LatentBasis(LINE, Gaussian(0.8), (4,))
+    start = fit_manifold(X, 2 * t[:, None] / 3 - 1, basis, 1e-2).map
+    soft = soft_map(X, start, basis, 1e-2, Stopping(0.0, 3000))
+    s2, rows = soft.density.variance, Rows(X)
+
+    def objective(W):
+        norm = np.sum(W[: basis.n_features] ** 2)
+        return -ManifoldDensity(Cells.of(basis.map_of(W)), s2).log_density(rows).mean() + 1e-2 / (4 * s2) * norm
+
+    for direction in np.random.default_rng(0).normal(size=(5, *soft.map.coefficients.shape)):
+        up, down = (objective(soft.map.coefficients + h * direction) for h in (1e-5, -1e-5))
+        assert abs(up - down) / 2e-5 < 1e-3
+
+
+def test_start_may_have_another_basis():
+    X, t = make_arc(200, angle=4.0, noise=0.1, random_state=0)
+    wide = LatentBasis(LINE, Gaussian(0.8), (5,))
+    start = fit_manifold(X, t[:, None] / 2 - 1, wide, 1e-3).map
+    soft = soft_map(X, start, LatentBasis(LINE, Gaussian(0.3), (11,)), 1e-3, Stopping(1e-5, 100), variance=0.01)
+    assert soft.status == "optimal"
+    assert distance_to_arc(soft.map) < 0.03
+    assert 4 < soft.n_parameters < 12
