@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
+from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer import PrincipalManifold
+from mercer import GenerativeTopographicMap, PrincipalManifold
 from mercer.datasets import make_arc, make_s_sheet, make_spiral, make_torus
 from mercer.kernels import Gaussian, Periodized, ThinPlate
 from tests.manifolds.test_starts import alignment
@@ -264,3 +265,36 @@ def test_refuses_bad_parameters(parameters, message):
     X, _ = make_arc(60, random_state=0)
     with pytest.raises(ValueError, match=message):
         PrincipalManifold(**{"n_components": 1, **parameters}).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e100, 1e-300])
+@pytest.mark.parametrize(
+    "model",
+    [PrincipalManifold(1, width=0.5, penalty=1e-3), GenerativeTopographicMap(1)],
+    ids=lambda model: type(model).__name__,
+)
+def test_units_in_which_squares_are_no_numbers(model, scale):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(ValueError, match="take another unit"):
+        clone(model).fit(scale * X)
+
+
+def test_equal_rows_of_numbers_that_rounding_makes_differ():
+    with pytest.raises(ValueError, match="got rows that are all equal"):
+        GenerativeTopographicMap(1).fit(np.full((60, 3), 0.1))
+
+
+def test_it_does_not_matter_where_the_rows_lie():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    near, far = (PrincipalManifold(1, width=0.5, penalty=1e-3, init="pca").fit(X + shift) for shift in (0.0, 1e8))
+    np.testing.assert_allclose(far.quantization_error(X + 1e8), near.quantization_error(X), rtol=1e-5)
+    np.testing.assert_allclose(
+        far.inverse_transform(near.embedding_) - 1e8, near.inverse_transform(near.embedding_), atol=1e-4
+    )
+    np.testing.assert_allclose(far.intercept_ - 1e8, near.intercept_, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["transform", "inverse_transform", "tangent", "metric", "arc_length", "sample"])
+def test_methods_before_a_fit(method):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(PrincipalManifold(1), method)(np.zeros((1, 1)))

@@ -267,3 +267,17 @@ def test_held_out_labels_that_are_all_the_same():
 def test_progress_bar(capsys):
     RelevantDimensions([Gaussian(1.0), Gaussian(2.0)], verbose=True).fit(X, y)
     assert "2/2" in capsys.readouterr().err
+
+
+def test_kernels_looked_at_together_are_those_looked_at_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=80)
+    kernels = [Gaussian(width) for width in (0.1, 0.5, 1.0, 5.0)]
+    together = RelevantDimensions(kernels).fit(X, y).table_
+    for i, kernel in enumerate(kernels):
+        alone = RelevantDimensions(kernel).fit(X, y).table_
+        assert together["width"][i] == kernel.width
+        assert together["dimension"][i] == alone["dimension"][0]
+        for name in ("noise_level", "log_likelihood", "leave_one_out_error"):
+            np.testing.assert_allclose(together[name][i], alone[name][0], rtol=1e-9)

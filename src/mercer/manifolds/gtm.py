@@ -18,8 +18,9 @@ from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_points import latent_points
 from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.manifolds.projection import Rows
+from mercer.manifolds.settings import LIMIT
 from mercer.manifolds.starts import STARTS, filled, start_coordinates
-from mercer.quantizers import Stopping
+from mercer.quantizers import Stopping, check_magnitude
 
 Array = NDArray[Any]
 
@@ -328,10 +329,9 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         if np.isnan(X).all(axis=0).any():
             raise ValueError(f"X of {owner} must have a value in every column, got one of NaN alone; leave it out.")
-        scale = float(np.nanvar(X, axis=0).mean())
-        if not scale > 0:
+        if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
             raise ValueError(f"X of {owner} must hold rows that differ, got rows that are all equal; add some.")
-        return scale
+        return float(np.nanvar(X, axis=0).mean())
 
     def _rows(self, X: Any, *, reset: bool) -> Array:
         options = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan", "reset": reset}
@@ -340,6 +340,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             raise ValueError(
                 f"X of {type(self).__name__} must have a value in every row, got one of NaN alone; leave it out."
             )
+        check_magnitude(X, type(self).__name__, LIMIT)
         return X.astype(np.float64) if reset else X
 
     @property

@@ -17,8 +17,9 @@ from mercer.manifolds.costs import SquaredCost
 from mercer.manifolds.fitting import ManifoldFit
 from mercer.manifolds.latent_points import latent_points
 from mercer.manifolds.projection import Projection, Rows, project
-from mercer.manifolds.settings import OWNER, whole
+from mercer.manifolds.settings import LIMIT, OWNER, whole
 from mercer.manifolds.training import Training, train
+from mercer.quantizers import check_magnitude
 
 Array = NDArray[Any]
 
@@ -103,7 +104,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     density_, noise_variance_ : ManifoldDensity, float
         The density of `log_likelihood`, and the variance of its noise.
     fit_ : ManifoldFit
-        All of it, also as a start of `fit_manifold`.
+        All of it, also as a start of `fit_manifold`; like density_, of the rows less the means of their columns.
 
     Notes
     -----
@@ -198,7 +199,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         if reset and not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
             raise ValueError(f"X of {OWNER} must have rows that differ, got {len(X)} equal ones; there is no manifold.")
-        return X
+        check_magnitude(X, OWNER, LIMIT)
+        if reset:
+            self._origin = np.nanmean(X, axis=0)
+        return X - self._origin
 
     def _store(self, training: Training) -> None:
         fit = self.fit_ = training.fit
@@ -208,7 +212,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.embedding_, self.objective_, self.history_ = fit.Z, fit.objective, fit.history
         self.n_iter_, self.status_, self.penalty_ = fit.n_iter, fit.status, fit.penalty
         self.nodes_, self.kernel_ = fit.map.basis.nodes, fit.map.basis.kernel
-        self.dual_coef_, self.intercept_, self.linear_coef_ = fit.map.alpha, fit.map.gamma[0], fit.map.gamma[1:]
+        self.dual_coef_, self.linear_coef_ = fit.map.alpha, fit.map.gamma[1:]
+        self.intercept_ = self._origin + fit.map.gamma[0]
         if fit.status == "max_iter":
             warnings.warn(
                 f"{OWNER} did not converge in {self.max_iter} iterations; raise max_iter or tol, or fit again with "
@@ -229,7 +234,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def inverse_transform(self, Z: Any) -> Array:
         """Points f(z) of the manifold; coordinates go around circles, and must lie in [-1, 1] in intervals."""
-        return np.asarray(self.fit_.map(self._latent(Z)))
+        Z = self._latent(Z)
+        return np.asarray(self._origin + self.fit_.map(Z))
 
     def _project(self, X: Any) -> Projection:
         check_is_fitted(self, "fit_")
@@ -264,11 +270,13 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
         """Rows drawn from the density of `log_likelihood`."""
         check_is_fitted(self, "fit_")
-        return self.density_.sample(whole("n_samples", n_samples, least=1), check_random_state(random_state))
+        n_samples = whole("n_samples", n_samples, least=1)
+        return self._origin + self.density_.sample(n_samples, check_random_state(random_state))
 
     def tangent(self, Z: Any) -> Array:
         """Tangent vectors ∂f/∂z_a, an array of shape (n, n_components, d)."""
-        return self.fit_.map.with_tangents(self._latent(Z))[1]
+        Z = self._latent(Z)
+        return self.fit_.map.with_tangents(Z)[1]
 
     def metric(self, Z: Any) -> Array:
         """Metric tensors ∂f/∂z_a · ∂f/∂z_b, an array of shape (n, n_components, n_components).

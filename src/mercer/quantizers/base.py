@@ -25,8 +25,6 @@ Book = TypeVar("Book")
 
 # Share of the largest entry by which a metric may fail to be symmetric: what rounding leaves.
 _ASYMMETRY = 1e-10
-# Largest number, and one over the least difference, whose squares and their sums are numbers too.
-_LARGEST = 1e150
 
 
 class Coded(NamedTuple, Generic[Book]):
@@ -274,16 +272,16 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return tags
 
 
-def check_magnitude(X: Array, owner: str) -> None:
-    """Refuse rows whose squared distances are no numbers of double precision, or rounding alone."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    largest = float(np.maximum(high, -low).max())
-    if largest > _LARGEST:
-        raise ValueError(f"X of {owner} must be at most {_LARGEST:g}, got {largest:g}; take another unit.")
-    spread = float((high - low).max())
-    if 0 < spread < 1 / _LARGEST:
+def check_magnitude(X: Array, owner: str, limit: float = 1e150) -> None:
+    """Refuse rows whose squared distances are no numbers of double precision, or rounding alone; NaN does not count."""
+    low, high = np.fmin.reduce(X), np.fmax.reduce(X)
+    largest = float(np.fmax.reduce(np.maximum(high, -low)))
+    if largest > limit:
+        raise ValueError(f"X of {owner} must be at most {limit:g}, got {largest:g}; take another unit.")
+    spread = float(np.fmax.reduce(high - low))
+    if 0 < spread < 1 / limit:
         raise ValueError(
-            f"X of {owner} must have rows that differ by {1 / _LARGEST:g} or more, or not at all, got {spread:g}; "
+            f"X of {owner} must have rows that differ by {1 / limit:g} or more, or not at all, got {spread:g}; "
             "take another unit."
         )
 

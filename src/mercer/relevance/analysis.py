@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from mercer.kernels import Kernel
-from mercer.kernels.blas import single_threaded_numpy
+from mercer.kernels.blas import allowed_threads, single_threaded_numpy
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
+from mercer.kernels.tiles import run_threaded
 from mercer.relevance.eigenbasis import Eigenbasis
 from mercer.relevance.estimates import leave_one_out_error, leave_one_out_errors, two_component_nll
 from mercer.relevance.labels import Labels
@@ -23,6 +24,8 @@ Array = NDArray[Any]
 METHODS = ("two_component", "leave_one_out")
 # Up to so many rows "auto" takes the whole spectrum; then a factor of this rank.
 _MOST_EXACT_ROWS, _AUTO_RANK = 3000, 1000
+# Up to so many rows several kernels are looked at together.
+_MOST_ROWS_TOGETHER = 1500
 
 
 @dataclass(frozen=True)
@@ -104,15 +107,14 @@ def analyse(
     """
     Y = labels.columns
     if rank is None:
-        for kernel, K in zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True):
-            found = []
+        matrices = zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True)
+        options = {"method": method, "dimension": dimension, "constant": constant}
+        if len(Y) <= _MOST_ROWS_TOGETHER and len(kernels) > 1:
+            yield from _analysed_together(matrices, labels, options)
+            return
+        for kernel, K in matrices:
             with single_threaded_numpy:  # the eigenvectors are SciPy's work
-                means = K.mean(axis=0) if any(constant) else np.zeros(len(K))
-                for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
-                    d, vectors, cv = _cut(basis, Y, method, dimension)
-                    coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
-                    everywhere = np.arange(len(Y))
-                    found.append(_analysis(basis, kernel, labels, vectors, cv, everywhere, coef, means @ coef))
+                found = list(_analysed(kernel, K, labels, **options))
             yield from found
         return
     for kernel in kernels:
@@ -125,6 +127,34 @@ def analyse(
             inner = low_rank.factor.T @ (vectors @ (basis.coefficients[:d] / basis.values[:d, None]))
             coef, mean = low_rank.whitening @ inner, low_rank.factor.mean(axis=0) @ inner
             yield _analysis(basis, kernel, labels, vectors, cv, low_rank.landmarks, coef, mean)
+
+
+def _analysed_together(
+    matrices: Iterable[tuple[Kernel, Array]], labels: Labels, options: dict[str, Any]
+) -> Iterator[Analysis]:
+    """Several kernels at the same time, one on each core: of small matrices threads of BLAS make little."""
+    found: dict[int, list[Analysis]] = {}
+
+    def work(item: Any, _: None) -> None:
+        position, kernel, K = item
+        found[position] = list(_analysed(kernel, K, labels, **options))
+
+    items: Any = ((position, kernel, K.copy()) for position, (kernel, K) in enumerate(matrices))
+    run_threaded(work, items, lambda: None, allowed_threads())
+    for position in sorted(found):
+        yield from found[position]
+
+
+def _analysed(
+    kernel: Kernel, K: Array, labels: Labels, *, method: str, dimension: int | None, constant: Sequence[bool]
+) -> Iterator[Analysis]:
+    """With the whole spectrum of K, which is overwritten."""
+    Y = labels.columns
+    means = K.mean(axis=0) if any(constant) else np.zeros(len(K))
+    for basis in Eigenbasis.of_gram(kernel, K, Y, constant):
+        d, vectors, cv = _cut(basis, Y, method, dimension)
+        coef = vectors @ (basis.coefficients[:d] / basis.values[:d, None])
+        yield _analysis(basis, kernel, labels, vectors, cv, np.arange(len(Y)), coef, means @ coef)
 
 
 def best_of(analyses: list[Analysis], method: str) -> int:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigh_tridiagonal
-from scipy.linalg.lapack import dormqr, dpstrf, dsytrd, dsytrd_lwork
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
 
 from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank
+from mercer.solvers.lapack import TridiagonalForm
 
 Array = NDArray[Any]
 
@@ -70,13 +71,13 @@ class Eigenbasis:
             means = Y.mean(axis=0)
             Y = Y - means
         # K = Q T Qᵀ with T tridiagonal, whose eigenvectors S are cheap: z = Sᵀ Qᵀ Y, and only those eigenvectors Q s_m
-        # are formed that are asked for, which spares the costliest third of an eigendecomposition.
-        T, turn = _tridiagonal(K)
-        values, S = eigh_tridiagonal(*T, check_finite=False)
+        # are formed that are asked for.
+        form = TridiagonalForm(K)
+        values, S = form.eigenpairs()
         values, S = values[::-1], S[:, ::-1]
         rounding = _rounding(kernel, values, len(Y), precision, of_mean)
-        z, r = S.T @ turn(Y, "T"), int(np.count_nonzero(values > rounding))
-        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, means, S[:, :r], turn)
+        z, r = S.T @ form.turned(Y, back=True), int(np.count_nonzero(values > rounding))
+        return cls(values[:r], z[:r], np.sum(z[r:] ** 2, axis=0), rounding, means, S[:, :r], form.turned)
 
     @classmethod
     def of_low_rank(cls, low_rank: LowRank, Y: Array, *, constant: bool = False) -> Eigenbasis:
@@ -131,24 +132,6 @@ def _numerical_factor(K: Array, precision: float) -> Array | None:
     probe = np.random.default_rng(0).standard_normal(n)
     missed = np.linalg.norm(K @ probe - L @ (L.T @ probe)) / np.linalg.norm(probe)
     return L if missed <= n * floor else None
-
-
-def _tridiagonal(K: Array) -> tuple[tuple[Array, Array], Callable[..., Array]]:
-    """Diagonal and subdiagonal of T = Qᵀ K Q, and the function X -> Q X (or Qᵀ X); overwrites K."""
-    n = len(K)
-    # Transposed, it is laid out as LAPACK wants it: the reflections that make up Q then take its place.
-    reflections, diagonal, subdiagonal, scales, _ = dsytrd(
-        K.T, lower=1, lwork=int(dsytrd_lwork(n, lower=1)[0]), overwrite_a=1
-    )
-    reflections = np.asfortranarray(reflections[1:, : n - 1])
-
-    def turn(X: Array, transposed: str = "N") -> Array:
-        turned = np.array(X, order="F")  # the first row stays
-        if turned.size and n > 1:
-            turned[1:] = dormqr("L", transposed, reflections, scales, turned[1:], 64 * turned.shape[1])[0]
-        return turned
-
-    return (diagonal, subdiagonal), turn
 
 
 def _rounding(kernel: Kernel, values: Array, n: int, precision: float, of_mean: float) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 from mercer.problems import KernelProgram
 
 # Ratios of the weights of one stage and the next.
-_RATIO = 2.5
+_RATIO = 5.0
 # The smallest weight with which one sample can still move the function by this multiple of the largest target.
-_REACH = 2.0
+_REACH = 6.0
 
 
 def stages_of(problem: KernelProgram) -> list[float]:
