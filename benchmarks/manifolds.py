@@ -66,7 +66,7 @@ def installed(*packages):
     """Those of the peers that are there."""
     found = [package for package in packages if find_spec(package)]
     for package in sorted(set(packages) - set(found)):
-        print(f"{package} is not installed, and left out: pip install mercer[bench]")
+        print(f"{package} is not installed, and left out: pip install mercer[peers]")
     return found
 
 
