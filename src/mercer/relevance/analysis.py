@@ -108,7 +108,7 @@ def analyse(
     Y = labels.columns
     if rank is None:
         matrices = zip(kernels, gram_family(kernels, X, reuse_buffer=True), strict=True)
-        options = {"method": method, "dimension": dimension, "constant": constant}
+        options: dict[str, Any] = {"method": method, "dimension": dimension, "constant": constant}
         if len(Y) <= _MOST_ROWS_TOGETHER and len(kernels) > 1:
             yield from _analysed_together(matrices, labels, options)
             return
