@@ -16,6 +16,7 @@ from mercer.components.removal import REMOVABLE, RemovedFunctions, is_table
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.gram.landmarks import indexable_rows
+from mercer.parameters import check_count
 
 Array = NDArray[Any]
 
@@ -96,12 +97,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _count(self, parameter: str) -> int:
         """The value of a parameter that must be a whole number."""
-        value = getattr(self, parameter)
-        if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-            raise ValueError(
-                f"{parameter} of {type(self).__name__} must be a whole number >= 1, got {value!r}; ask for 1 or more."
-            )
-        return int(value)
+        return check_count(getattr(self, parameter), parameter, type(self).__name__)
 
     def _check_tol(self) -> None:
         tol = self.tol

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer.graphs.bandwidth import auto_width
-from mercer.graphs.checks import check_choice, check_count, check_positive, is_number
 from mercer.graphs.neighbours import SEARCHES, NeighbourSearch
 from mercer.graphs.searches import index_type, stored_like
 from mercer.kernels import Kernel
+from mercer.parameters import check_choice, check_count, check_positive, is_number
 
 Array = NDArray[Any]
 

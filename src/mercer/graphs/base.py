@@ -19,10 +19,10 @@ from mercer.graphs.affinity import (
     PrecomputedAffinity,
     RadiusAffinity,
 )
-from mercer.graphs.checks import check_choice, check_positive
 from mercer.graphs.laplacian import WalkSpectrum, walk_spectrum
 from mercer.graphs.parts import DISCONNECTED, connected, parts_of
 from mercer.kernels import Kernel
+from mercer.parameters import check_choice, check_positive
 from mercer.solvers.sparse_eigen import EIGEN_SOLVERS
 
 Array = NDArray[Any]

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.graphs.affinity import rows_of
 from mercer.graphs.base import GraphEstimator
-from mercer.graphs.checks import check_count, is_number
 from mercer.graphs.laplacian import degrees, scaled
 from mercer.graphs.neighbours import NeighbourSearch
+from mercer.parameters import check_count, is_number
 
 Array = NDArray[Any]
 

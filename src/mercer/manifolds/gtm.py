@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.manifolds.projection import Rows
 from mercer.manifolds.settings import LIMIT
 from mercer.manifolds.starts import STARTS, filled, start_coordinates
+from mercer.parameters import check_choice, check_count, check_positive
 from mercer.quantizers import Stopping, check_magnitude
 
 Array = NDArray[Any]
@@ -290,23 +291,14 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _checked_space(self) -> LatentSpace:
         owner = type(self).__name__
-        q = self.n_components
-        if not isinstance(q, Integral) or isinstance(q, bool) or int(q) < 1:
-            raise ValueError(f"n_components of {owner} must be a whole number >= 1, got {q!r}; 2 make a map.")
-        for parameter, remedy in (("width", "0.5 is usual"), ("penalty", "1 is usual")):
-            value = getattr(self, parameter)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-                raise ValueError(f"{parameter} of {owner} must be a number > 0, got {value!r}; {remedy}.")
-        choices: list[tuple[str, tuple[str, ...]]] = [("prior", _PRIORS), ("posterior", _POSTERIORS)]
+        q = check_count(self.n_components, "n_components", owner)
+        check_positive(self.width, "width", owner, "0.5 is usual")
+        check_positive(self.penalty, "penalty", owner, "1 is usual")
+        check_choice(self.prior, _PRIORS, "prior", owner)
+        check_choice(self.posterior, _POSTERIORS, "posterior", owner)
         if isinstance(self.init, str):
-            choices.append(("init", STARTS))
-        for parameter, words in choices:
-            if getattr(self, parameter) not in words:
-                raise ValueError(
-                    f"{parameter} of {owner} must be one of {words}, got {getattr(self, parameter)!r}; choose one of "
-                    "them."
-                )
-        return latent_space(self.topology, int(q), owner)
+            check_choice(self.init, STARTS, "init", owner)
+        return latent_space(self.topology, q, owner)
 
     def _sides(self, parameter: str, automatic: int = 0) -> tuple[int, ...]:
         value = getattr(self, parameter)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mercer.manifolds.costs import COSTS, AbsoluteCost, Cost, HuberCost, Squared
 from mercer.manifolds.latent_kernels import Length, check_latent_kernel, default_kernel
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_space import LatentSpace, latent_space
+from mercer.parameters import check_choice, check_count, check_positive
 
 Array = NDArray[Any]
 
@@ -56,14 +56,14 @@ def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Setting
         Some of them, without missing entries.
     """
     space = _space(parameters, some_rows.shape[1])
-    regularizer = _one_of("regularizer", parameters["regularizer"], REGULARIZERS)
+    regularizer = check_choice(parameters["regularizer"], REGULARIZERS, "regularizer", OWNER)
     kernel, width = _kernel(parameters, space, regularizer)
     linear = _linear(parameters["linear_part"], space, kernel)
     sides = _sides(parameters["n_nodes"], space, width, m)
     basis = LatentBasis(space, kernel, sides, linear, whitened=regularizer in ("rkhs", "length"))
     if not basis.whitened and kernel.order:
         raise complaint("kernel", f"positive definite for regularizer={regularizer!r}", kernel, "take 'rkhs'")
-    _one_of("cost", parameters["cost"], COSTS)
+    check_choice(parameters["cost"], COSTS, "cost", OWNER)
     for name in ("penalty", "sigma"):
         if not is_auto(parameters[name]):
             positive(name, parameters[name])
@@ -77,12 +77,6 @@ def complaint(parameter: str, constraint: str, value: Any, remedy: str) -> Value
     return ValueError(f"{parameter} of {OWNER} must be {constraint}, got {value!r}; {remedy}.")
 
 
-def _one_of(parameter: str, value: Any, choices: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise complaint(parameter, f"one of {choices}", value, "choose one of them")
-    return value
-
-
 def is_auto(value: Any) -> bool:
     """Whether a parameter is left to be chosen."""
     return isinstance(value, str) and value == "auto"
@@ -90,16 +84,12 @@ def is_auto(value: Any) -> bool:
 
 def positive(parameter: str, value: Any) -> float:
     """A number > 0."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise complaint(parameter, "a number > 0", value, "give another, or leave it out")
-    return float(value)
+    return check_positive(value, parameter, OWNER, "give another, or leave it out")
 
 
 def whole(parameter: str, value: Any, *, least: int) -> int:
     """A whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise complaint(parameter, f"a whole number >= {least}", value, f"give {least} or more")
-    return int(value)
+    return check_count(value, parameter, OWNER, least=least)
 
 
 def _space(parameters: dict[str, Any], n_columns: int) -> LatentSpace:

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer.parameters import check_count
 from mercer.quantizers.descent import Descent, Stopping, best_of, descend
 
 Array = NDArray[Any]
@@ -204,29 +204,7 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             )
 
     def _count(self, parameter: str) -> int:
-        value = getattr(self, parameter)
-        if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-            raise ValueError(
-                f"{parameter} of {type(self).__name__} must be a whole number >= 1, got {value!r}; ask for 1 or more."
-            )
-        return int(value)
-
-    def _positive(self, parameter: str) -> float:
-        value = getattr(self, parameter)
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-            raise ValueError(
-                f"{parameter} of {type(self).__name__} must be a number > 0, got {value!r}; it has the unit of X."
-            )
-        return float(value)
-
-    def _choice(self, parameter: str, choices: Sequence[str]) -> str:
-        value = getattr(self, parameter)
-        if not isinstance(value, str) or value not in choices:
-            raise ValueError(
-                f"{parameter} of {type(self).__name__} must be one of {tuple(choices)}, got {value!r}; choose one of "
-                "them."
-            )
-        return value
+        return check_count(getattr(self, parameter), parameter, type(self).__name__)
 
     def _metric_factor(self, n_columns: int) -> Array:
         """L with D = L Lᵀ, so that (x - f)ᵀ D (x - f) = ||(x - f) L||²; kept for new rows."""

@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.parameters import check_choice, check_positive
 from mercer.quantizers.base import Coded, Quantizer, spread_rows
 
 Array = NDArray[Any]
@@ -118,8 +119,9 @@ class VectorQuantizer(Quantizer[Array]):
 
     def _check_parameters(self, n_rows: int, n_columns: int) -> None:
         super()._check_parameters(n_rows, n_columns)
-        self._choice("cost", COSTS)
-        self._positive("sigma")
+        owner = type(self).__name__
+        check_choice(self.cost, COSTS, "cost", owner)
+        check_positive(self.sigma, "sigma", owner, "it has the unit of X")
         if self.metric is not None and self.cost == "l1":
             raise ValueError(
                 f"metric of {type(self).__name__} must be None for cost='l1', got {self.metric!r}; the others measure "

@@ -1,4 +1,4 @@
-"""Parameters that several graphs share, and what they may be."""
+"""What parameters of estimators may be: checks that many of them share, and their messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
-def check_count(value: Any, parameter: str, owner: str) -> int:
-    """A number of things, 1 or more."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ValueError(f"{parameter} of {owner} must be a whole number >= 1, got {value!r}; ask for 1 or more.")
+def check_count(value: Any, parameter: str, owner: str, *, least: int = 1) -> int:
+    """A number of things, 1 or another least one or more."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ValueError(
+            f"{parameter} of {owner} must be a whole number >= {least}, got {value!r}; ask for {least} or more."
+        )
     return int(value)
 
 
@@ -27,7 +29,8 @@ def check_positive(value: Any, parameter: str, owner: str, remedy: str) -> float
     return float(value)
 
 
-def check_choice(value: Any, choices: tuple[str, ...], parameter: str, owner: str) -> None:
+def check_choice(value: Any, choices: tuple[str, ...], parameter: str, owner: str) -> str:
     """One of several words."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{parameter} of {owner} must be one of {choices}, got {value!r}; choose one of them.")
+    return value
