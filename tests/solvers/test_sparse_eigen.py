@@ -36,6 +36,7 @@ GRAPHS = {
     "torus": product_graph(20, 2),
     "torus_3": product_graph(7, 3),
     "equal_parts": normalised(sparse.block_diag([ONE_PART] * 12, format="csr")),
+    "cliques": normalised(sparse.block_diag([np.ones((12, 12)) - np.eye(12)] * 30, format="csr")),
     "two_sides": normalised(sparse.csr_array(np.block([[0 * SIDES, SIDES], [SIDES.T, 0 * SIDES]]))),
 }
 

@@ -98,20 +98,19 @@ def walk_spectrum(W: Any, k: int, *, method: str = "auto", tol: float = 1e-9, ma
     root = np.sqrt(d)
     S = scaled(W, 1.0 / root, 1.0 / root)
     pairs, method = leading_eigenpairs(S, k, method=method, tol=tol, max_iter=max_iter)
-    values, vectors = _constant_first(pairs, root / np.linalg.norm(root))
-    residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
-    functions = vectors * (np.linalg.norm(root) / root[:, None])
-    return WalkSpectrum(values, functions, residuals, method, pairs.status)
+    pairs = _constant_first(pairs, root / np.linalg.norm(root))
+    functions = pairs.vectors * (np.linalg.norm(root) / root[:, None])
+    return WalkSpectrum(pairs.values, functions, pairs.errors, method, pairs.status)
 
 
-def _constant_first(pairs: Eigenpairs, first: Array) -> tuple[Array, Array]:
+def _constant_first(pairs: Eigenpairs, first: Array) -> Eigenpairs:
     """The same pairs, but those of eigenvalues that are 1 up to rounding turned such that a known vector comes first.
 
     The other vectors of a graph that is barely connected would else be mixed with the constant.
     """
     shares = pairs.vectors.T @ first
     if abs(np.linalg.norm(shares) - 1.0) > 1e-6:  # not found
-        return pairs.values, pairs.vectors
+        return pairs
     # The reflection that exchanges the first axis and the shares.
     axis = shares / np.linalg.norm(shares)
     axis[0] -= 1.0
@@ -119,9 +118,11 @@ def _constant_first(pairs: Eigenpairs, first: Array) -> tuple[Array, Array]:
     turn = np.eye(len(axis)) - (2.0 / length * np.outer(axis, axis) if length > 0 else 0.0)
     others, products = pairs.vectors @ turn[:, 1:], pairs.products @ turn[:, 1:]
     values, rotation = eigh(others.T @ products) if len(axis) > 1 else (np.empty(0), np.empty((0, 0)))
-    vectors = np.column_stack([first, others @ rotation[:, ::-1]])
-    turned = replace(pairs, values=np.append(1.0, values[::-1]), vectors=vectors, products=vectors).with_signs()
-    return turned.values, turned.vectors
+    values, rotation = np.append(1.0, values[::-1]), rotation[:, ::-1]
+    # The known vector is its own product.
+    vectors, products = (np.column_stack([first, part @ rotation]) for part in (others, products))
+    errors = np.linalg.norm(products - vectors * values, axis=0)
+    return replace(pairs, values=values, vectors=vectors, products=products, errors=errors).with_signs()
 
 
 def _check_degrees(d: Array, owner: str, remedy: str) -> None:
