@@ -7,7 +7,7 @@ import numpy as np
 from mercer.problems import KernelProgram
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.result import Options
-from mercer.solvers.smo.state import State
+from mercer.solvers.smo.state import SMALLEST_BLOCK, State
 
 _MAX_ROUNDS = 100_000
 _PATIENCE = 20
@@ -22,8 +22,9 @@ class SMO(Decomposition):
 
     Parameters
     ----------
-    block : int
-        Number of variables optimised together.
+    block : int, optional
+        Number of variables optimised together; by default a third of them, but 1024 to 2048, and twice as many as soon
+        as most of them are free: what a block does not hold, further rounds must.
     shrink : bool
         Whether variables that stay at their bounds are set aside until the others have converged: it rarely pays.
 
@@ -56,8 +57,8 @@ class SMO(Decomposition):
 
     name = "smo"
 
-    def __init__(self, block: int = 2048, *, shrink: bool = False):
-        self.block = checked_block(self, block)
+    def __init__(self, block: int | None = None, *, shrink: bool = False):
+        self.block = None if block is None else checked_block(self, block)
         self.shrink = shrink
 
     def refusal(self, problem: KernelProgram) -> str | None:
@@ -78,4 +79,4 @@ class SMO(Decomposition):
         return State(problem, options, self.block, shrink=self.shrink)
 
     def _limits(self, problem: KernelProgram) -> tuple[int, int]:
-        return _MAX_ROUNDS, max(_PATIENCE, 2 * len(problem.y) // self.block)
+        return _MAX_ROUNDS, max(_PATIENCE, 2 * len(problem.y) // (self.block or SMALLEST_BLOCK))

@@ -17,6 +17,9 @@ from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
 
+# Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables.
+SMALLEST_BLOCK = 1024
+_LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2048, 4096, 0.8
 # A block is left when its largest violation has fallen to this share. After as many steps on pairs as cost these
 # multiples of a guess of the free variables at the optimum, such guesses are tried, if the relative gap is below this,
 # so that they may be right, or if there are few, or if pairs get nowhere; they may be wrong by this share of the
@@ -48,9 +51,11 @@ class State:
         Whether the gradient was computed in double precision from B.
     """
 
-    def __init__(self, problem: KernelProgram, options: Options, block: int, *, shrink: bool):
+    def __init__(self, problem: KernelProgram, options: Options, block: int | None, *, shrink: bool):
         self._problem = problem
-        self._block, self._shrink, self._tol = block, shrink, options.tol
+        self._shrink, self._tol = shrink, options.tol
+        self._block = min(max(SMALLEST_BLOCK, len(problem.y) // 3), _LARGEST_BLOCK) if block is None else block
+        self._may_grow = block is None
         self._box_of_program = Box(problem)
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
@@ -127,6 +132,9 @@ class State:
         if self._active is not None:
             self._moved[where] += change
         self.look()
+        n_free = np.count_nonzero(self._rising[chosen] == self._falling[chosen])
+        if self._may_grow and n_free > _CROWDED * self._block:
+            self._block, self._may_grow = _GROWN_BLOCK, False
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
         self._leave_stages()
