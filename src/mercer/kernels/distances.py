@@ -30,7 +30,8 @@ def distance_sides(X: Any, Y: Any, length: float | Array) -> Sides:
         X, Y = _scaled_csr(X, length), _scaled_csr(Y, length)
         return Sides((X, _squared_norms(X)), (Y, _squared_norms(Y)), shape, dtype)
     centre = np.median(X[:: max(1, len(X) // 1000)], axis=0).astype(np.float64)
-    return Sides(*_augmented((X - centre) / length, (Y - centre) / length), shape, dtype)
+    left = (X - centre) / length
+    return Sides(*_augmented(left, left if Y is X else (Y - centre) / length), shape, dtype)
 
 
 def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = False) -> Array:
@@ -72,7 +73,7 @@ def _augmented(X: Array, Y: Array) -> tuple[Array, Array]:
     left[:, n_columns + 1] = 1.0
     right[:, :n_columns] = Y
     right[:, n_columns] = 1.0
-    right[:, n_columns + 1] = _squared_norms(Y)
+    right[:, n_columns + 1] = left[:, n_columns] if Y is X else _squared_norms(Y)
     return left, right
 
 
