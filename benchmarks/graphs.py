@@ -275,10 +275,13 @@ def compare(data, sizes, times_as_fast):
 
 def growth(data, exponent_aimed_at=None):
     title(f"Growth, Mercer alone, {data}")
-    reports = {n: best_of(("mercer",), data, n, rounds=min(ROUNDS, 2))["mercer"] for n in GROWTH}
-    for n, report in reports.items():
-        show(f"n = {n:6}", report)
-    done = {n: report for n, report in reports.items() if report}
+    # Sizes take turns, so that a slow minute of the machine does not fall on one of them.
+    rounds = [{n: best_of(("mercer",), data, n, rounds=1)["mercer"] for n in GROWTH} for _ in range(ROUNDS)]
+    done = {}
+    for n in GROWTH:
+        reports = [round_[n] for round_ in rounds if round_[n]]
+        done |= {n: min(reports, key=lambda report: report["seconds"])} if reports else {}
+        show(f"n = {n:6}", done.get(n))
     for key in ("seconds", "eigenvectors"):
         exponent = np.polyfit(np.log(list(done)), np.log([report[key] for report in done.values()]), 1)[0]
         print(f"exponent of n, {'whole fit' if key == 'seconds' else key}: {exponent:.2f}")

@@ -136,7 +136,10 @@ def _check_degrees(d: Array, owner: str, remedy: str) -> None:
 def scaled(W: Any, left: Array, right: Array) -> Any:
     """Weights left_i W_ij right_j."""
     if sparse.issparse(W):
-        return sparse.csr_array(sparse.diags_array(left) @ W @ sparse.diags_array(right))
+        W = sparse.csr_array(W, dtype=np.float64, copy=True)
+        W.data *= right[W.indices]
+        W.data *= np.repeat(left, np.diff(W.indptr))
+        return W
     return left[:, None] * W * right
 
 

@@ -124,7 +124,8 @@ def _searched(S: Any, k: int, method: str, tol: float, max_iter: int) -> tuple[A
     n = S.shape[0]
     if method == "lanczos":
         return _none_missed(_arpack, S.__matmul__, n, k, 0.1 * tol, max_iter, lowest=-1.0)
-    shifted = sparse.csc_array((1.0 + _SHIFT) * sparse.eye_array(n) - S)
+    # The transpose is the same matrix, by columns, and takes no time.
+    shifted = sparse.csr_array((1.0 + _SHIFT) * sparse.eye_array(n, format="csr") - S).T
     # Symmetric and positive definite: no pivoting, and an ordering that keeps the factor sparse.
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     # A share t of an eigenvalue of the inverse is a residual of at most 2 t here, as no eigenvalue of S is below -1.
@@ -185,23 +186,25 @@ def _block_lanczos(
     """
     b, kept, tol = _BLOCK, k + _BLOCK, max(tol, float(np.finfo(np.float64).eps))
     V, T = np.empty((n, basis), order="F"), np.zeros((basis, basis))
-    Q, m = np.linalg.qr(rng.normal(size=(n, b)))[0], 0
+    Q, m, last = np.linalg.qr(rng.normal(size=(n, b)))[0], 0, 0
     values, Y = np.empty(0), np.empty((0, 0))
     for _ in range(max_iter):
         if m + b > basis:
             V[:, :kept] = V[:, :m] @ Y[:, -kept:]
-            T[:], m = 0.0, kept
+            T[:], m, last = 0.0, kept, 0
             T[:m, :m] = np.diag(values[-kept:])
         V[:, m : m + b] = Q
         m += b
         known = V[:, :m]
         W = product(Q)
         size = np.linalg.norm(W)
-        for _ in range(2):  # the second time takes away what rounding has left
-            parts = known.T @ W
-            W -= known @ parts
-            T[:m, m - b : m] += parts
+        # The product lies in this block and the last but for what comes next, and for rounding, which is then removed.
+        for first in (last, 0):
+            parts = known[:, first:].T @ W
+            W -= known[:, first:] @ parts
+            T[first:m, m - b : m] += parts
         T[m - b : m, :m] = T[:m, m - b : m].T
+        last = m - b
         values, Y = eigh(T[:m, :m], check_finite=False)
         Q, R = np.linalg.qr(W)
         residuals = np.linalg.norm(R @ Y[m - b :, -k:], axis=0)
