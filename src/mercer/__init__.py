@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _SUBPACKAGES = (
     "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "plots", "problems", "quantizers",
-    "regularizers", "relevance", "solvers",
+    "regularizers", "relevance", "report", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -32,6 +32,8 @@ _ESTIMATORS = {
     "PrincipalCurve": "manifolds",
     "GenerativeTopographicMap": "manifolds",
     "PrincipalManifold": "manifolds",
+    "UnsupervisedKernelRegression": "manifolds",
+    "DensityClassifier": "manifolds",
 }
 
 __all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]

@@ -2,17 +2,9 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.manifolds import (
-    AbsoluteCost,
-    Adaptation,
-    HuberCost,
-    LatentBasis,
-    LatentSpace,
-    Rows,
-    SquaredCost,
-    project,
-)
+from mercer.manifolds import Adaptation, LatentBasis, LatentSpace, Rows, project
 from mercer.manifolds.adaptation_numba import subtract_tangential
+from mercer.quantizers import AbsoluteCost, HuberCost, SquaredCost
 
 SPACE = LatentSpace(("interval", "interval"))
 BASIS = LatentBasis(SPACE, Gaussian(0.6), (5, 5))

@@ -4,7 +4,6 @@ from scipy.stats import multivariate_normal
 
 from mercer.kernels import Gaussian
 from mercer.manifolds import Cells, LatentBasis, LatentSpace, ManifoldDensity, Rows
-from mercer.manifolds.density import latent_cells
 
 
 def some_map(q, d):
@@ -14,7 +13,7 @@ def some_map(q, d):
 
 def slow_log_density(x, f, variance):
     """With full covariances of the entries that are known."""
-    points, side = latent_cells(f.basis.space)
+    points, side = f.basis.space.cells
     F, T = f.with_tangents(points)
     known = ~np.isnan(x)
     parts = [
@@ -76,3 +75,37 @@ def test_far_from_zero():
     X = f(np.linspace(-1, 1, 20)[:, None]) + 0.01
     near = ManifoldDensity(Cells.of(f), 1e-4).log_density(Rows(X))
     np.testing.assert_allclose(ManifoldDensity(Cells.of(moved), 1e-4).log_density(Rows(X + 1e6)), near, atol=1e-3)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_sums_equal_those_of_all_pairs_of_rows_and_cells(q):
+    f, s2 = some_map(q, 4), 0.03
+    X = f(np.random.default_rng(1).uniform(-1, 1, size=(300, q))) + 0.2 * np.random.default_rng(2).normal(size=(300, 4))
+    density = ManifoldDensity(Cells.of(f), s2)
+    sums, F, U = density.sums(Rows(X)), density.cells.F + density.cells.centre, density.cells.U
+    moments, totals = np.zeros((len(F), 1 + q, 1 + q)), np.zeros((len(F), 1 + q, 4))
+    precisions = [np.linalg.inv(s2 * np.eye(q) + U[:, g] @ U[:, g].T) for g in range(len(F))]
+    covariances = [s2 * np.eye(4) + U[:, g].T @ U[:, g] for g in range(len(F))]
+    log_p = np.column_stack(
+        [multivariate_normal(F[g], covariances[g]).logpdf(X) - np.log(len(F)) for g in range(len(F))]
+    )
+    R = np.exp(log_p - np.logaddexp.reduce(log_p, axis=1)[:, None])
+    for g in range(len(F)):
+        e = np.column_stack([np.ones(len(X)), (X - F[g]) @ U[:, g].T @ precisions[g]])
+        moments[g] = e.T @ (R[:, [g]] * e)
+        moments[g, 1:, 1:] += R[:, g].sum() * s2 * precisions[g]
+        totals[g] = e.T @ (R[:, [g]] * X)
+    np.testing.assert_allclose(sums.moments, moments, atol=1e-9)
+    np.testing.assert_allclose(sums.totals, totals, atol=1e-9)
+    np.testing.assert_allclose(sums.log_likelihood, np.logaddexp.reduce(log_p, axis=1).sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_fills_entries_by_their_expectation(q):
+    f, s2 = some_map(q, 3), 0.05
+    density = ManifoldDensity(Cells.of(f), s2)
+    x = np.array([0.2, -0.1, np.nan])
+    values = np.linspace(-4, 4, 2001)
+    p = np.exp(density.log_density(Rows(np.column_stack([np.full((2001, 2), x[:2]), values]))))
+    np.testing.assert_allclose(density.filled(Rows(x[None]))[0], [0.2, -0.1, np.average(values, weights=p)], rtol=1e-6)
+    np.testing.assert_array_equal(density.filled(Rows(np.ones((2, 3)))), np.ones((2, 3)))

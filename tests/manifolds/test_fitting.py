@@ -3,18 +3,8 @@ import pytest
 
 from mercer.datasets import make_arc, make_s_sheet, make_spiral
 from mercer.kernels import Exponential, Gaussian, ThinPlate
-from mercer.manifolds import (
-    AbsoluteCost,
-    HuberCost,
-    LatentBasis,
-    LatentSpace,
-    Length,
-    SquaredCost,
-    best_start,
-    fit_manifold,
-    fit_path,
-    start_coordinates,
-)
+from mercer.manifolds import LatentBasis, LatentSpace, Length, best_start, fit_manifold, fit_path, start_coordinates
+from mercer.quantizers import AbsoluteCost, HuberCost, SquaredCost
 
 LINE, PLANE = LatentSpace(("interval",)), LatentSpace(("interval", "interval"))
 COSTS = {"squared": SquaredCost(), "huber": HuberCost(0.05), "l1": AbsoluteCost()}

@@ -6,6 +6,7 @@ from sklearn.manifold import trustworthiness
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import GenerativeTopographicMap
+from mercer.datasets import make_arc
 from mercer.kernels import Gaussian, InverseMultiquadric, Multiquadric, Periodized, Polynomial
 from mercer.manifolds import GridMixture, Rows
 
@@ -88,6 +89,19 @@ def test_a_sheet_is_unrolled():
     points = gtm.inverse_transform(gtm.transform(SHEET))
     assert np.mean((points - SHEET) ** 2) < 2 * 0.05**2
     assert gtm.quantization_error(SHEET) < 4 * 2 * 0.05**2
+
+
+def test_default_start_does_not_fold():
+    X, t = make_arc(400, angle=5.0, noise=0.05, random_state=0)
+    gtm = GenerativeTopographicMap(1, width=0.3).fit(X)
+    assert gtm.init_ == "isomap"
+    assert abs(spearmanr(gtm.embedding_[:, 0], t)[0]) > 0.99
+
+
+def test_no_more_nodes_than_rows():
+    assert len(GenerativeTopographicMap(2).fit(SHEET[:20]).nodes_) <= 20
+    with pytest.raises(ValueError, match="n_nodes of GenerativeTopographicMap must be at most 4 along each coordinate"):
+        GenerativeTopographicMap(2, n_nodes=5).fit(SHEET[:20])
 
 
 def test_posterior_and_density():

@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 
 from mercer import PrincipalManifold
 from mercer.datasets import make_arc, make_s_sheet, make_spiral
+from mercer.kernels import Gaussian
 from mercer.manifolds.model_choice import PENALTIES, WIDTHS
 
 BOX = np.linspace(-1, 1, 1000)[:, None]
@@ -81,20 +82,35 @@ def test_finds_the_dimension_of_a_sheet():
     assert PrincipalManifold("auto", random_state=0).fit(X).embedding_.shape == (300, 2)
 
 
+def arc(angle, noise):
+    t = np.linspace(0, angle, 1000)
+    return 1, make_arc(300, angle=angle, noise=noise, random_state=0)[0], np.column_stack([np.cos(t), np.sin(t)])
+
+
+def spiral(noise):
+    t = np.linspace(0, 1, 1000)
+    truth = (0.2 + t)[:, None] * np.column_stack([np.cos(4 * np.pi * t), np.sin(4 * np.pi * t)])
+    return 1, make_spiral(300, noise=noise, random_state=0)[0], truth
+
+
+def sheet(noise):
+    X, _ = make_s_sheet(300, noise=noise, random_state=0)
+    return 2, X, make_s_sheet(4000, noise=0.0, random_state=1)[0]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 def test_near_the_best_of_the_grid():
     ratios = []
-    for angle, noise in ((4.0, 0.05), (4.0, 0.15), (4.0, 0.3), (2.0, 0.1), (6.0, 0.1)):
-        t = np.linspace(0, angle, 1000)
-        truth = np.column_stack([np.cos(t), np.sin(t)])
-        X, _ = make_arc(300, angle=angle, noise=noise, random_state=0)
+    arcs = [arc(*setting) for setting in ((4.0, 0.05), (4.0, 0.15), (4.0, 0.3), (2.0, 0.1), (6.0, 0.1))]
+    for q, X, truth in [*arcs, spiral(0.03), spiral(0.05), sheet(0.05), sheet(0.15)]:
+        box = BOX if q == 1 else np.stack(np.meshgrid(*[np.linspace(-1, 1, 60)] * 2), axis=-1).reshape(-1, 2)
         distances = []
-        for width, penalty in [("auto", "auto"), *itertools.product(WIDTHS[0], PENALTIES)]:
-            model = PrincipalManifold(1, width=width, penalty=penalty, assignment="soft", random_state=0)
-            curve = model.set_params(init="auto" if width == "auto" else "isomap").fit(X).inverse_transform(BOX)
-            # Both ways: a curve that is too short is near to the truth.
-            both = cdist(curve, truth)
+        for width, penalty in [("auto", "auto"), *itertools.product(WIDTHS[q - 1], PENALTIES)]:
+            model = PrincipalManifold(q, width=width, penalty=penalty, assignment="soft", random_state=0)
+            images = model.set_params(init="auto" if width == "auto" else "isomap").fit(X).inverse_transform(box)
+            # Both ways: a manifold that is too small is near to the truth.
+            both = cdist(images, truth)
             distances.append(np.sqrt(np.mean(both.min(axis=1) ** 2) + np.mean(both.min(axis=0) ** 2)))
         ratios.append(distances[0] / min(distances))
     assert np.exp(np.mean(np.log(ratios))) <= 1.5
@@ -152,6 +168,24 @@ def test_many_rows_and_warm_start():
     model.fit(X)
     assert model.init_ == "warm_start"
     assert model.assignment_ == "soft"
+
+
+@pytest.mark.parametrize("options", [{"width": [0.5, 0.8]}, {"kernel": Gaussian(0.6)}], ids=["widths", "kernel"])
+def test_penalty_alone(options):
+    X, _ = make_s_sheet(80, random_state=0)
+    model = PrincipalManifold(2, init="isomap", random_state=0, **options).fit(X)
+    assert "a surface of width 0.5, 0.8 and" in model.chosen_ or "a surface of width auto and" in model.chosen_
+
+
+def test_callback_during_the_choice():
+    X, _ = make_arc(100, angle=3.0, noise=0.05, random_state=0)
+    seen = []
+    PrincipalManifold(1, width=0.5, init="isomap", random_state=0, callback=lambda *told: seen.append(told)).fit(X)
+    assert [n for n, _ in seen][:5] == [1, 2, 3, 4, 5]
+    assert all(fit.Z.shape == (100, 1) for _, fit in seen)
+    model = PrincipalManifold(1, init="isomap", random_state=0, callback=lambda n_iter, fit: True).fit(X)
+    assert model.status_ == "interrupted"
+    assert model.chosen_.startswith("interrupted: ")
 
 
 def test_likelihood_and_samples():

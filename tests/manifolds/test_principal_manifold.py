@@ -138,6 +138,67 @@ def test_fills_missing_entries():
         assert error < np.mean((completed - X)[missing] ** 2)
 
 
+def lifted(X, n_columns, noise):
+    """The same rows turned in a space of more columns, with noise in all of them."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0][: X.shape[1]]
+    return X @ turn + noise * rng.normal(size=(len(X), n_columns))
+
+
+@pytest.mark.parametrize(("noise", "penalty"), [(0.02, 1e-4), (0.1, 1e-3)])
+@pytest.mark.parametrize(
+    ("make", "n_components", "n_columns"),
+    [(make_arc, 1, 2), (make_arc, 1, 5), (make_spiral, 1, 6), (make_s_sheet, 2, 8)],
+    ids=["arc", "arc-5", "spiral-6", "sheet-8"],
+)
+def test_imputes_better_than_principal_components_and_means(make, n_components, n_columns, noise, penalty):
+    options = {"angle": 4.0} if make is make_arc else {}
+    X = lifted(make(400, noise=0.0, random_state=0, **options)[0], n_columns, noise)
+    missing = np.random.default_rng(0).random(X.shape) < 0.2
+    missing[missing.all(axis=1), 0] = False
+    holes = np.where(missing, np.nan, X)
+    width = 0.28 if n_components == 1 else 0.5
+    model = PrincipalManifold(n_components, width=width, penalty=penalty, random_state=0).fit(holes)
+    filled = model.impute(holes)
+    np.testing.assert_allclose(filled[~missing], X[~missing], rtol=1e-12)
+    error = np.mean((filled - X)[missing] ** 2)
+    means = np.where(missing, np.nanmean(holes, axis=0), X)
+    assert error < np.mean((means - X)[missing] ** 2)
+    for rank in range(1, min(n_columns, 5)):
+        completed = means.copy()
+        for _ in range(100):
+            pca = PCA(rank).fit(completed)
+            completed[missing] = pca.inverse_transform(pca.transform(completed))[missing]
+        assert error < np.mean((completed - X)[missing] ** 2)
+
+
+def test_single_precision_is_kept():
+    X, _ = make_arc(100, angle=3.0, noise=0.05, random_state=0)
+    model = PrincipalManifold(1, width=0.5, penalty=1e-3, init="isomap")
+    Z = model.fit_transform(X.astype(np.float32))
+    assert Z.dtype == model.transform(X.astype(np.float32)).dtype == model.inverse_transform(Z).dtype == np.float32
+    assert model.impute(X.astype(np.float32)).dtype == np.float32
+    assert model.transform(X).dtype == model.inverse_transform(model.transform(X)).dtype == np.float64
+    np.testing.assert_allclose(Z, clone(model).fit_transform(X), atol=1e-4)
+
+
+def test_interruption_of_the_starts(monkeypatch):
+    from mercer.manifolds import starts
+
+    def interrupted(X, space, method, **options):
+        if method != "pca":
+            raise KeyboardInterrupt
+        return start_coordinates(X, space, method, **options)
+
+    start_coordinates = starts.start_coordinates
+    monkeypatch.setattr(starts, "start_coordinates", interrupted)
+    X, _ = make_arc(100, angle=2.0, noise=0.05, random_state=0)
+    model = PrincipalManifold(1, width=0.5, penalty=1e-3).fit(X)
+    assert model.status_ == "interrupted"
+    assert model.init_ == "pca"
+    assert model.transform(X).shape == (100, 1)
+
+
 def test_both_ways_and_geometry():
     X, _ = make_s_sheet(300, random_state=0)
     model = PrincipalManifold(2, width=(0.4, 0.8), penalty=1e-3, init="isomap").fit(X)
@@ -294,7 +355,9 @@ def test_it_does_not_matter_where_the_rows_lie():
     np.testing.assert_allclose(far.intercept_ - 1e8, near.intercept_, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["transform", "inverse_transform", "tangent", "metric", "arc_length", "sample"])
+@pytest.mark.parametrize(
+    "method", ["transform", "inverse_transform", "impute", "tangent", "metric", "arc_length", "sample"]
+)
 def test_methods_before_a_fit(method):
     with pytest.raises(NotFittedError, match="not fitted"):
         getattr(PrincipalManifold(1), method)(np.zeros((1, 1)))

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mercer.manifolds import AbsoluteCost, LatentBasis, LatentSpace, Length, Rows, SquaredCost, project
+from mercer.manifolds import LatentBasis, LatentSpace, Length, Rows, project
 from mercer.manifolds.latent_kernels import default_kernel
 from mercer.manifolds.projection_numba import accept_steps, best_local_minima, propose_steps
+from mercer.quantizers import AbsoluteCost, SquaredCost
 from tests.manifolds.test_latent_map import BASES, random_map
 
 LINE = LatentSpace(("interval",))

@@ -65,3 +65,30 @@ def test_start_may_have_another_basis():
     assert soft.status == "optimal"
     assert distance_to_arc(soft.map) < 0.03
     assert 4 < soft.n_parameters < 12
+
+
+def test_leaps_come_farther_with_as_many_steps():
+    X, t = make_arc(200, angle=4.0, noise=0.1, random_state=0)
+    basis = LatentBasis(LINE, Gaussian(0.4), (9,))
+    start = fit_manifold(X, t[:, None] / 2 - 1, basis, 1e-4).map
+    steps = soft_map(X, start, basis, 1e-4, Stopping(0.0, 60))
+    leaps = soft_map(X, start, basis, 1e-4, Stopping(0.0, 20), accelerated=True)  # of up to three steps each
+    assert np.all(np.diff(leaps.history) <= 0)
+    assert leaps.history[-1] < steps.history[-1] - 1e-4
+
+
+def test_callback_sees_the_maps_and_ends_the_fit():
+    X, t = make_arc(100, angle=3.0, noise=0.1, random_state=0)
+    basis = LatentBasis(LINE, Gaussian(0.5), (6,))
+    start = fit_manifold(X, 2 * t[:, None] / 3 - 1, basis, 1e-3).map
+    seen = []
+
+    def callback(n_iter, fit):
+        seen.append(fit)
+        return n_iter == 2
+
+    end = soft_fit(X, start, basis, 1e-3, Stopping(0.0, 50), callback)
+    assert end.status == "interrupted"
+    assert [fit.n_iter for fit in seen] == [1, 2]
+    np.testing.assert_array_equal(end.map.coefficients, seen[-1].map.coefficients)
+    np.testing.assert_allclose(end.objective, seen[-1].objective)

@@ -41,3 +41,15 @@ def test_number_of_steps():
         UserWarning, match="Model was still improving after 2 iterations; raise max_iter or tol, or go on"
     ):
         end.warn_unless_converged("Model")
+
+
+def test_tells_the_state():
+    seen = []
+
+    def tell(iteration, state):
+        seen.append((iteration, state))
+        return iteration == 2
+
+    run = descend(1.0, 1.0, lambda x: (x / 2, x**2 / 4), Stopping(tol=0.0, max_iter=9), name="halving", tell=tell)
+    assert seen == [(1, 0.5), (2, 0.25)]
+    assert run.status == "interrupted"

@@ -8,6 +8,7 @@ from mercer.datasets.santa_fe import load_santa_fe
 from mercer.datasets.splice import load_splice
 from mercer.datasets.surfaces import make_s_sheet, make_torus
 from mercer.datasets.time_series import embed, make_mackey_glass
+from mercer.datasets.usps import load_usps
 
 __all__ = [
     "make_sinc",
@@ -23,4 +24,5 @@ __all__ = [
     "load_splice",
     "load_california_housing",
     "load_oil_flow",
+    "load_usps",
 ]

@@ -1,8 +1,8 @@
 """Manifolds: curves, surfaces and maps that run both ways."""
 
 from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.costs import AbsoluteCost, Cost, HuberCost, SquaredCost
 from mercer.manifolds.density import Cells, ManifoldDensity
+from mercer.manifolds.density_classifier import DensityClassifier
 from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
 from mercer.manifolds.grid_mixture import GridMixture
 from mercer.manifolds.gtm import GenerativeTopographicMap
@@ -18,13 +18,15 @@ from mercer.manifolds.smoothers import LocalLinear, SmoothingSpline
 from mercer.manifolds.soft import SoftMap, soft_fit, soft_map
 from mercer.manifolds.sparse import sparse_coefficients
 from mercer.manifolds.starts import best_start, start_coordinates
+from mercer.manifolds.unsupervised_kernel_regression import UnsupervisedKernelRegression
 
 __all__ = [
     "PrincipalManifold",
     "LatentSpace", "LatentBasis", "LatentMap", "Length",
     "Rows", "Projection", "project", "Adaptation", "sparse_coefficients", "start_coordinates", "best_start",
-    "Cost", "SquaredCost", "HuberCost", "AbsoluteCost", "ManifoldFit", "fit_manifold", "fit_path",
+    "ManifoldFit", "fit_manifold", "fit_path",
     "Cells", "ManifoldDensity", "SoftMap", "soft_map", "soft_fit", "Candidate", "ModelChoice",
     "PrincipalCurve", "Polyline", "SmoothingSpline", "LocalLinear",
     "GenerativeTopographicMap", "GridMixture",
+    "UnsupervisedKernelRegression", "DensityClassifier",
 ]  # fmt: skip

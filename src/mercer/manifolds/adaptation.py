@@ -11,15 +11,17 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.kernels.blas import single_threaded_blas
 from mercer.kernels.tiles import run_threaded
-from mercer.manifolds.costs import Cost
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.projection import Rows
 from mercer.manifolds.sparse import sparse_coefficients
+from mercer.quantizers.costs import Cost
 
 Array = NDArray[Any]
 T = TypeVar("T")
 
 REGULARIZERS = ("rkhs", "l1", "group_l1", "l2", "length")
+# Sweeps of a lasso between two projections.
+_FEW_SWEEPS = 400
 # Features of so many numbers are kept between products; beyond, they are computed again.
 _KEPT = 2**21
 # A penalty on everything, in units of the matrix: rounding must not make it singular.
@@ -86,10 +88,13 @@ class Adaptation:
         system = _Sums(self._rows, self._basis, Z, cost, f)
         if not self.is_quadratic:
             G, C = system.normal_equations(by_rows=True)
-            start = None if f is None else f.coefficients
             group = self._regularizer == "group_l1"
             lam = self._penalty * len(self._rows) / 2
-            return self._basis.map_of(sparse_coefficients(G, C, lam, self._basis.n_features, group=group, start=start))
+            # Projections will change again: from a map that is there already, a few sweeps are as good as all.
+            options: Any = (
+                {"group": group} if f is None else {"group": group, "start": f.coefficients, "sweeps": _FEW_SWEEPS}
+            )
+            return self._basis.map_of(sparse_coefficients(G, C, lam, self._basis.n_features, **options))
         G, C = system.normal_equations(by_rows=False)
         ridge = self._ridge(G)
         factor = cho_factor(G + np.diag(ridge))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils.extmath import svd_flip
 
-from mercer.manifolds.costs import SquaredCost
 from mercer.manifolds.fitting import ManifoldFit, Status
 from mercer.manifolds.latent_kernels import default_kernel
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import LatentSpace
 from mercer.manifolds.projection import Rows, project
+from mercer.quantizers.costs import Cost, SquaredCost
 
 Array = NDArray[Any]
 
@@ -51,11 +52,12 @@ def principal_map(X: Array, space: LatentSpace) -> LatentMap:
     return _affine(mean, half_widths[:, None] * V[:q], space)
 
 
-def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status) -> ManifoldFit:
-    """A map as a fit to rows, without any adaptation."""
-    projection = project(Rows(X), f)
+def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status, cost: Cost | None = None) -> ManifoldFit:
+    """A map as a fit to rows, without any adaptation; the objective is the mean cost alone."""
+    cost = SquaredCost() if cost is None else cost
+    projection = project(Rows(X), f, cost=cost)
     error = float(projection.costs.mean())
-    return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, SquaredCost())
+    return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, cost)
 
 
 def _half_width(t: Array, variance: float, s: float) -> tuple[float, float]:
@@ -67,8 +69,13 @@ def _half_width(t: Array, variance: float, s: float) -> tuple[float, float]:
 
 
 def _affine(mean: Array, slopes: Array, space: LatentSpace) -> LatentMap:
-    linear = not space.is_circle.any()
-    kernel = default_kernel(space, np.ones(space.n_dims))
-    basis = LatentBasis(space, kernel, space.sides_for(np.full(space.n_dims, 2.0)), linear=linear)
+    basis = _basis(space)
     penalised = np.zeros((basis.n_features, len(mean)))
-    return basis.map_of(np.vstack([penalised, mean, slopes] if linear else [penalised, mean]))
+    return basis.map_of(np.vstack([penalised, mean, slopes] if basis.linear else [penalised, mean]))
+
+
+@cache
+def _basis(space: LatentSpace) -> LatentBasis:
+    """A basis of few functions, of which the polynomials are used."""
+    kernel = default_kernel(space, np.ones(space.n_dims))
+    return LatentBasis(space, kernel, space.fewest_sides, linear=not space.is_circle.any())

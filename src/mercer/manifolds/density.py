@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels.blas import single_threaded_blas
-from mercer.manifolds.grid_mixture import over_blocks, responsibilities
+from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.grid_mixture import responsibilities
 from mercer.manifolds.latent_map import LatentMap
-from mercer.manifolds.latent_space import PERIOD, LatentSpace
 from mercer.manifolds.projection import Rows
 
 Array = NDArray[Any]
-Result = TypeVar("Result")
 
-# Cells along each coordinate, by the number of coordinates.
-_SIDES = (140, 22, 8)
-_FEWEST_SIDES = 5
 # Steps of EM for the noise, the relative change that ends them, and the least noise, as a share of the variance.
 _STEPS, _CHANGE, _LEAST_VARIANCE = 15, 1e-3, 1e-9
-
-
-def latent_cells(space: LatentSpace) -> tuple[Array, float]:
-    """Centres of equal cells of a latent space, and the length of their sides."""
-    q = space.n_dims
-    n = _SIDES[q - 1] if q <= len(_SIDES) else _FEWEST_SIDES
-    side = PERIOD / n
-    axis = -1.0 + side * (np.arange(n) + 0.5)
-    return np.stack(np.meshgrid(*[axis] * q, indexing="ij"), axis=-1).reshape(-1, q), side
+# Rows are done in so many parts at most, no shorter than this; and within these in blocks of numbers for the cache.
+_MOST_PARTS, _LEAST_PART = 16, 256
+_BLOCK, _LEAST_BLOCK = 2**16, 16
+_LOG_2PI = np.log(2 * np.pi)
+# Pairs of a row and a cell that are done before a second thread has started.
+_FEW = 2**17
 
 
 @dataclass(frozen=True)
@@ -61,33 +54,31 @@ class Cells:
     @classmethod
     def of(cls, f: LatentMap) -> Cells:
         """The cells of a map."""
-        points, side = latent_cells(f.basis.space)
-        F, T = f.with_tangents(points)
-        T *= side / np.sqrt(12.0)
+        features, slopes = f.basis.cell_features
+        F, T = features @ f.coefficients, slopes @ f.coefficients
         squares, turns = np.linalg.eigh(T @ T.transpose(0, 2, 1))
         U = np.ascontiguousarray((turns.transpose(0, 2, 1) @ T).transpose(1, 0, 2))
         centre = F.mean(axis=0)
-        return cls(F - centre, U, np.maximum(squares.T, 0.0), turns, centre)
+        return cls(F - centre, U, np.maximum(np.ascontiguousarray(squares.T), 0.0), turns, centre)
 
 
 @dataclass(frozen=True)
-class CellPosterior:
-    """What a block of rows says of the cells, and of the places e within them.
+class CellSums:
+    """What rows say of the cells g, and of the places e within them, with e_0 = 1; r_ig = p(g | x_i).
 
     Attributes
     ----------
-    R, log_p : array of shape (n, G), array of shape (n,)
-        p(g | x_i) and log p(x_i).
-    noise : float
-        Σ_i E ||x_i - f||² in the entries that are known.
-    places : list of q arrays of shape (n, G)
-        E e_a given the cell; none if entries are missing.
+    moments : array of shape (G, 1 + q, 1 + q)
+        Σ_i r_ig E e_a e_b.
+    totals : array of shape (G, 1 + q, d)
+        Σ_i r_ig E e_a x_i.
+    log_likelihood : float
+        Σ_i log p(x_i).
     """
 
-    R: Array
-    log_p: Array
-    noise: float
-    places: list[Array]
+    moments: Array
+    totals: Array
+    log_likelihood: float
 
 
 @dataclass(frozen=True)
@@ -128,8 +119,7 @@ class ManifoldDensity:
         density = cls(Cells.of(f), max(scale if variance is None else variance, least))
         n_known = rows.X.size if rows.seen is None else rows.seen.sum()
         for _ in range(_STEPS):
-            noise = density.over_rows(rows, lambda block, post: post.noise)
-            new = max(float(sum(noise) / n_known), least)
+            new = max(sum(noise for _, noise, _ in density._over_rows(rows)) / n_known, least)
             change = abs(new / density.variance - 1.0)
             density = replace(density, variance=new)
             if change < _CHANGE:
@@ -138,7 +128,29 @@ class ManifoldDensity:
 
     def log_density(self, rows: Rows) -> Array:
         """The value log p of each row, of those of its entries that are known."""
-        return np.concatenate(self.over_rows(rows, lambda block, post: post.log_p))
+        return np.concatenate([log_p for log_p, _, _ in self._over_rows(rows)])
+
+    def sums(self, rows: Rows) -> CellSums:
+        """What complete rows say of the cells."""
+        parts = self._over_rows(rows, wanted=True)
+        sums, seconds = (np.sum([both[k] for _, _, both in parts], axis=0) for k in (0, 1))
+        q, G = self.cells.squares.shape
+        sums = sums.reshape(1 + q, G, -1).transpose(1, 0, 2)
+        counts, totals = sums[..., 0], sums[..., 1:] + sums[..., :1] * self.cells.centre
+        moments = np.empty((G, 1 + q, 1 + q))
+        moments[:, 0] = moments[:, :, 0] = counts
+        for a, squares in enumerate(self.cells.squares):
+            for b in range(a + 1):
+                moments[:, 1 + a, 1 + b] = moments[:, 1 + b, 1 + a] = seconds[a, b]
+            moments[:, 1 + a, 1 + a] += counts[:, 0] * self.variance / (self.variance + squares)
+        return CellSums(moments, totals, float(sum(log_p.sum() for log_p, _, _ in parts)))
+
+    def filled(self, rows: Rows) -> Array:
+        """Rows whose missing entries are what is expected of them, given the others."""
+        if rows.seen is None:
+            return rows.X.copy()
+        expected = np.concatenate([block for _, _, blocks in self._over_rows(rows, wanted=True) for block in blocks])
+        return np.where(rows.seen > 0, rows.X, expected)
 
     def sample(self, n: int, rng: np.random.RandomState) -> Array:
         """Rows drawn from the density."""
@@ -147,42 +159,74 @@ class ManifoldDensity:
         X = self.cells.centre + F[g] + np.einsum("ia,aic->ic", rng.normal(size=(n, len(U))), U[:, g])
         return np.asarray(X + np.sqrt(self.variance) * rng.normal(size=X.shape))
 
-    def over_rows(self, rows: Rows, work: Callable[[slice, CellPosterior], Result]) -> list[Result]:
-        """Give blocks of rows and what they say of the cells to `work`, in threads; results in the order of the rows.
+    def _over_rows(self, rows: Rows, *, wanted: bool = False) -> list[tuple[Array, float, Any]]:
+        """For parts of the rows, in their order, the log densities, Σ E ||x - f||², and what is wanted.
 
-        Memory: a few MiB for each thread.
+        That is sums over the cells, or for rows with missing entries what is expected of them, in blocks. Memory: a few
+        MiB for each thread, and for each of at most 16 parts what is wanted.
         """
-        posterior = self._complete if rows.seen is None else self._incomplete
-        # Missing entries need a small matrix for each row and cell.
-        width = len(self.cells.F) * (1 if rows.seen is None else 2 + len(self.cells.U) ** 2)
+        kind = self._complete if rows.seen is None else self._incomplete
+        work = kind(rows, wanted)
+        height = max(_LEAST_PART, -(-len(rows) // _MOST_PARTS))
+        parts: Any = [slice(start, min(start + height, len(rows))) for start in range(0, len(rows), height)]
+        results: list[Any] = [None] * len(parts)
+
+        def run(number: Any, _: None) -> None:
+            results[number] = work(parts[number])
+
+        numbers: Any = range(len(parts))
         with single_threaded_blas:
-            return over_blocks(rows, width, lambda block: work(block, posterior(rows, block)))
+            n_threads = rows.n_threads if len(rows) * len(self.cells.F) > _FEW else 1
+            run_threaded(run, numbers, lambda: None, n_threads)
+        return results
 
-    def _complete(self, rows: Rows, block: slice) -> CellPosterior:
-        """Woodbury's formula, with orthogonal U: one product of matrices for the centres and for each coordinate."""
+    def _complete(self, rows: Rows, wanted: bool) -> Callable[[slice], tuple[Array, float, Any]]:
+        """Woodbury's formula with orthogonal U: one product of matrices, then what is near of each row."""
+        from mercer.manifolds.density_numba import cell_weights
+
         cells, s2, d = self.cells, self.variance, rows.X.shape[1]
-        X = rows.X[block] - self.cells.centre
-        distances = _squared_distances(X, cells.F)
-        log_det = (d - len(cells.U)) * np.log(s2) + np.log(s2 + cells.squares).sum(axis=0)
-        D = distances * (-0.5 / s2)
-        D -= 0.5 * (log_det + d * np.log(2 * np.pi))
-        places, work = [], np.empty_like(D)
-        for U, squares in zip(cells.U, cells.squares, strict=True):
-            e = X @ (U / (s2 + squares)[:, None]).T
-            e -= np.einsum("gc,gc->g", cells.F, U) / (s2 + squares)
-            np.multiply(e, e, out=work)
-            work *= 0.5 * (s2 + squares) / s2
-            D += work
-            places.append(e)
-        R, log_p = responsibilities(D)
-        noise, counts = np.vdot(R, distances), R.sum(axis=0)
-        for e, squares in zip(places, cells.squares, strict=True):
-            # x - f along U is left as s² / (s² + λ) of what it was, and the place is uncertain.
-            noise -= np.einsum("ig,ig,ig->g", R, e, e) @ (squares + 2 * s2) - counts @ (s2 * squares / (s2 + squares))
-        return CellPosterior(R, log_p, float(noise), places)
+        q, G = cells.squares.shape
+        directions = np.concatenate([cells.F[None], cells.U]).reshape((1 + q) * G, d).T
+        norms, offsets = np.einsum("gc,gc->g", cells.F, cells.F), np.einsum("gc,agc->ag", cells.F, cells.U)
+        base = -0.5 * (norms / s2 + (d - q) * np.log(s2) + np.log(s2 + cells.squares).sum(axis=0) + d * _LOG_2PI)
 
-    def _incomplete(self, rows: Rows, block: slice) -> CellPosterior:
+        def work(part: slice) -> tuple[Array, float, Any]:
+            log_p, noise = np.empty(part.stop - part.start), 0.0
+            totals, seconds = np.zeros(((1 + q) * G, 1 + d)), np.zeros((q, q, G))
+            height = max(_LEAST_BLOCK, _BLOCK // ((1 + q) * G))
+            for start in range(part.start, part.stop, height):
+                stop = min(start + height, part.stop)
+                X = np.ones((stop - start, 1 + d))
+                np.subtract(rows.X[start:stop], cells.centre, out=X[:, 1:])
+                P, lengths = X[:, 1:] @ directions, np.einsum("ij,ij->i", X[:, 1:], X[:, 1:])
+                some = log_p[start - part.start : stop - part.start]
+                noise += cell_weights(P, lengths, norms, base, offsets, cells.squares, s2, some, seconds)
+                if wanted:
+                    totals += P.T @ X
+            return log_p, noise, (totals, seconds)
+
+        return work
+
+    def _incomplete(self, rows: Rows, wanted: bool) -> Callable[[slice], tuple[Array, float, Any]]:
         """The same for entries that are known, which differ from row to row: so do the products of U."""
+        # A small matrix for each row and cell.
+        height = max(_LEAST_BLOCK, _BLOCK // (len(self.cells.F) * (2 + len(self.cells.U) ** 2)))
+
+        def work(part: slice) -> tuple[Array, float, Any]:
+            log_p, noise, expected = [], 0.0, []
+            for start in range(part.start, part.stop, height):
+                R, e, some, more = self._of_known(rows, slice(start, min(start + height, part.stop)))
+                log_p.append(some)
+                noise += more
+                if wanted:
+                    places = np.einsum("ig,igq->qig", R, e)
+                    expected.append(self.cells.centre + R @ self.cells.F + (places @ self.cells.U).sum(axis=0))
+            return np.concatenate(log_p), noise, expected
+
+        return work
+
+    def _of_known(self, rows: Rows, block: slice) -> tuple[Array, Array, Array, float]:
+        """For a block of rows p(g | x) and E e of the cells, log p(x), and Σ E ||x - f||²."""
         cells, s2, q = self.cells, self.variance, len(self.cells.U)
         assert rows.seen is not None
         seen = rows.seen[block]
@@ -195,20 +239,23 @@ class ManifoldDensity:
                 A[..., a, b] = A[..., b, a] = seen @ (cells.U[a] * cells.U[b]).T
         A += s2 * np.eye(q)
         n_known = seen.sum(axis=1)[:, None]
-        inverse = np.linalg.inv(A)
-        e = (inverse @ t[..., None])[..., 0]
+        inverse, det = _inverse_and_determinant(A)
+        e = np.einsum("igab,igb->iga", inverse, t)
         explained = np.einsum("igq,igq->ig", t, e)
-        log_det = (n_known - q) * np.log(s2) + np.log(np.linalg.det(A))
-        D = -0.5 * ((noise - explained) / s2 + log_det + n_known * np.log(2 * np.pi))
+        log_det = (n_known - q) * np.log(s2) + np.log(det)
+        D = -0.5 * ((noise - explained) / s2 + log_det + n_known * _LOG_2PI)
         trace = np.einsum("igaa->ig", inverse)
         noise += s2 * (q - s2 * trace) - explained - s2 * np.einsum("igq,igq->ig", e, e)
         R, log_p = responsibilities(D)
-        return CellPosterior(R, log_p, float(np.vdot(R, noise)), [])
+        return R, e, log_p, float(np.vdot(R, noise))
 
 
-def _squared_distances(X: Array, F: Array) -> Array:
-    D = X @ F.T
-    D *= -2.0
-    D += np.einsum("ij,ij->i", X, X)[:, None]
-    D += np.einsum("ij,ij->i", F, F)
-    return np.maximum(D, 0.0, out=D)
+def _inverse_and_determinant(A: Array) -> tuple[Array, Array]:
+    """Of many small matrices; up to two rows by hand, since a call for each matrix takes longer than to invert it."""
+    if A.shape[-1] > 2:
+        return np.linalg.inv(A), np.linalg.det(A)
+    if A.shape[-1] == 1:
+        return 1.0 / A, A[..., 0, 0]
+    det = A[..., 0, 0] * A[..., 1, 1] - A[..., 0, 1] ** 2
+    adjugate = np.stack([A[..., 1, 1], -A[..., 0, 1], -A[..., 0, 1], A[..., 0, 0]], axis=-1)
+    return (adjugate / det[..., None]).reshape(A.shape), det

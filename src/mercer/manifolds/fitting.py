@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from mercer.kernels.blas import single_threaded_blas
 from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.costs import Cost, SquaredCost
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.projection import Projection, Rows, project, residuals_at
+from mercer.quantizers.costs import Cost, SquaredCost
 
 Array = NDArray[Any]
 Status = Literal["optimal", "max_iter", "interrupted"]

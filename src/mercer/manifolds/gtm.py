@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -32,8 +33,8 @@ _GRID_SIDES = {1: 150, 2: 24, 3: 10}
 _FEWEST_SIDES = 6
 # Nodes are no further apart than this share of the width of the default kernel.
 _SPACING = 0.7
-# Rows that a start is found from.
-_START_ROWS = 5000
+# Rows that a start is found from, starts that are tried, and how far.
+_START_ROWS, _TRIED, _SHORT = 5000, ("pca", "isomap"), Stopping(tol=1e-3, max_iter=10)
 # The noise, as shares of the mean variance of the columns: where it starts, and where it ends at the least.
 _FIRST_VARIANCE, _LEAST_VARIANCE = 0.1, 1e-6
 
@@ -53,7 +54,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     width : float
         Of the default kernel; the latent space is [-1, 1] along each coordinate.
     n_nodes : "auto" or int
-        Number of nodes z_j along each coordinate; "auto": no further apart than .7 widths.
+        Number of nodes z_j along each coordinate; "auto": no further apart than .7 widths, and no more than rows.
     n_grid : "auto" or int
         Number of grid points along each coordinate; "auto": 150, 24 or 10 for 1, 2 or 3 coordinates.
     prior : {"rkhs", "l2"}
@@ -63,8 +64,10 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The precision of the prior in units of 1/v, v being the mean variance of the columns of X.
     topology : {"interval", "circle"} or tuple of them
         What each coordinate is.
-    init : {"pca", "isomap", "eigenmaps"} or array of shape (n, n_components)
+    init : "auto", {"pca", "isomap", "eigenmaps"} or array of shape (n, n_components)
         Latent coordinates to start from, see `start_coordinates`; of more than 5000 rows only some are looked at.
+        "auto": the first two of them for ten steps, and then the better one. Principal components alone fold curves
+        that turn back.
     posterior : {"mean", "mode"}
         Which point of the posterior `transform` returns (on circles the direction of the mean).
     max_iter : int
@@ -92,7 +95,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Mean of log p(x) over the training rows.
     history_ : list of float
         Log posterior per row, but for a constant, at the start and after each step; it never falls.
-    kernel_, n_iter_, status_ : Kernel, int, str
+    kernel_, init_, n_iter_, status_ : Kernel, str, int, str
         What was used; number of steps; "optimal", "max_iter" or "interrupted".
 
     Notes
@@ -116,6 +119,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """
 
     noise_variance_: float
+    init_: str
     _offset: Array
 
     def __init__(
@@ -129,7 +133,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         prior: str = "rkhs",
         penalty: float = 1.0,
         topology: Any = "interval",
-        init: Any = "pca",
+        init: Any = "auto",
         posterior: str = "mean",
         max_iter: int = 500,
         tol: float = 1e-4,
@@ -159,7 +163,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._space = self._checked_space()
         X = self._rows(X, reset=True)
         scale = self._checked_scale(X)
-        basis = self._basis()
+        basis = self._basis(len(X))
         grid = self._space.grid(self._sides("n_grid", _GRID_SIDES.get(self._space.n_dims, _FEWEST_SIDES)))
         features = basis.features(grid)
         precisions = np.zeros(features.shape[1])
@@ -168,10 +172,12 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         offset = np.nanmean(X, axis=0)
         previous = getattr(self, "_coefficients", None)
         if self.warm_start and previous is not None and previous.shape == (features.shape[1], X.shape[1]):
-            W, variance = previous.copy(), self.noise_variance_
+            W, variance, self.init_ = previous.copy(), self.noise_variance_, "warm_start"
             W[basis.n_features] += self._offset - offset
         else:
-            W, variance = self._start(X - offset, basis, precisions, _FIRST_VARIANCE * scale)
+            W, variance, status = self._start(X - offset, basis, mixture, _FIRST_VARIANCE * scale)
+            if status == "interrupted":
+                stopping = replace(stopping, callback=lambda *_: True)
         run = mixture.fit(Rows(X - offset), W, variance, stopping)
         self._mixture, self._coefficients, self._offset = mixture, run.state.W, offset
         self._map = basis.map_of(run.state.W)
@@ -238,35 +244,46 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # Steps -----------------------------------------------------------------------------------------------------------
 
-    def _basis(self) -> LatentBasis:
+    def _basis(self, n_rows: int) -> LatentBasis:
         widths = np.full(self._space.n_dims, float(self.width))
         if self.kernel is None:
             kernel = default_kernel(self._space, widths)
         else:
             kernel = clone(check_latent_kernel(self.kernel, self._space, "GenerativeTopographicMap"))
         automatic = isinstance(self.n_nodes, str) and self.n_nodes == "auto"
-        sides = self._space.sides_for(_SPACING * widths) if automatic else self._sides("n_nodes")
+        sides = self._space.sides_for(_SPACING * widths, most=n_rows) if automatic else self._sides("n_nodes")
+        if not automatic and np.prod(sides) > n_rows:
+            raise ValueError(
+                f"n_nodes of GenerativeTopographicMap must be at most {int(n_rows ** (1 / len(sides)))} along each "
+                f"coordinate, as there are {n_rows} rows, got {self.n_nodes!r}; take fewer nodes, or 'auto'."
+            )
         return LatentBasis(self._space, kernel, sides, whitened=self.prior == "rkhs")
 
-    def _start(self, X: Array, basis: LatentBasis, precisions: Array, variance: float) -> tuple[Array, float]:
-        """Coefficients of the map that the starting coordinates of the rows suggest, and its mean squared error."""
+    def _start(self, X: Array, basis: LatentBasis, mixture: GridMixture, variance: float) -> tuple[Array, float, str]:
+        """Coefficients of the map that the starting coordinates of the rows suggest, its noise, and how it ended."""
         some = slice(None, None, -(-len(X) // _START_ROWS))
-        if isinstance(self.init, str):
-            X = filled(X[some])
-            Z = start_coordinates(X, self._space, self.init)
-        else:
+        if not isinstance(self.init, str):
+            self.init_ = "given"
             Z = check_array(self.init, dtype=np.float64, input_name="init", estimator=self)
             if Z.shape != (len(X), self._space.n_dims):
                 raise ValueError(
                     f"init of GenerativeTopographicMap must have shape {(len(X), self._space.n_dims)}, got {Z.shape}; "
                     "give latent coordinates of all rows."
                 )
-            X, Z = filled(X[some]), self._space.inside(Z[some])
-        features = basis.features(Z)
-        roots = np.diag(np.sqrt(variance * precisions))
-        target = np.vstack([X, np.zeros((len(roots), X.shape[1]))])
-        W = np.linalg.lstsq(np.vstack([features, roots]), target, rcond=None)[0]
-        return W, float(np.mean((X - features @ W) ** 2))
+            return *_suggested(filled(X[some]), self._space.inside(Z[some]), basis, mixture, variance), ""
+        rows, complete = Rows(X[some]), filled(X[some])
+        runs = {}
+        for method in _TRIED if self.init == "auto" else (self.init,):
+            start = _suggested(complete, start_coordinates(complete, self._space, method), basis, mixture, variance)
+            if self.init != "auto":
+                self.init_ = self.init
+                return *start, ""
+            runs[method] = mixture.fit(rows, *start, _SHORT)
+            if runs[method].status == "interrupted":
+                break
+        self.init_ = min(runs, key=lambda method: runs[method].value)
+        best = runs[self.init_].state
+        return best.W, best.variance, runs[method].status
 
     def _posterior(self, X: Any, work: Callable[[slice, Array, Array], Array]) -> list[Array]:
         check_is_fitted(self, "grid_")
@@ -297,7 +314,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_choice(self.prior, _PRIORS, "prior", owner)
         check_choice(self.posterior, _POSTERIORS, "posterior", owner)
         if isinstance(self.init, str):
-            check_choice(self.init, STARTS, "init", owner)
+            check_choice(self.init, ("auto", *STARTS), "init", owner)
         return latent_space(self.topology, q, owner)
 
     def _sides(self, parameter: str, automatic: int = 0) -> tuple[int, ...]:
@@ -344,3 +361,12 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _suggested(X: Array, Z: Array, basis: LatentBasis, mixture: GridMixture, variance: float) -> tuple[Array, float]:
+    """Coefficients of the map of rows at some latent points, given the noise, and its mean squared error."""
+    features = basis.features(Z)
+    roots = np.diag(np.sqrt(variance * mixture.precisions))
+    target = np.vstack([X, np.zeros((len(roots), X.shape[1]))])
+    W = np.linalg.lstsq(np.vstack([features, roots]), target, rcond=None)[0]
+    return W, float(np.mean((X - features @ W) ** 2))

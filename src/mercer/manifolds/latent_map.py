@@ -112,6 +112,12 @@ class LatentBasis:
         points = self.space.grid(sides)
         return points, self.space.neighbours(sides), self.features(points)
 
+    @cached_property
+    def cell_features(self) -> tuple[Array, Array]:
+        """Features at the cells of the space, and how much they change over a standard deviation within a cell."""
+        points, side = self.space.cells
+        return self.features(points), self.slopes(points) * (side / np.sqrt(12.0))
+
     def map_of(self, coefficients: Array) -> LatentMap:
         """The map with these coefficients of the features."""
         r = self.n_features

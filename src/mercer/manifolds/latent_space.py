@@ -13,6 +13,9 @@ Array = NDArray[Any]
 
 TOPOLOGIES = ("interval", "circle")
 PERIOD = 2.0
+# Cells along each coordinate, by the number of coordinates.
+_CELL_SIDES = (140, 22, 8)
+_FEWEST_CELLS = 5
 # Rounding that a coordinate may have beyond the end of an interval.
 _SLACK = 1e-9
 
@@ -71,6 +74,14 @@ class LatentSpace:
         axes = [self.axis(c, n) for c, n in enumerate(sides)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.n_dims)
 
+    @cached_property
+    def cells(self) -> tuple[Array, float]:
+        """Centres of equal cells, and the length of their sides."""
+        n = _CELL_SIDES[self.n_dims - 1] if self.n_dims <= len(_CELL_SIDES) else _FEWEST_CELLS
+        side = PERIOD / n
+        axis = -1.0 + side * (np.arange(n) + 0.5)
+        return np.stack(np.meshgrid(*[axis] * self.n_dims, indexing="ij"), axis=-1).reshape(-1, self.n_dims), side
+
     def neighbours(self, sides: tuple[int, ...]) -> Array:
         """Positions in the grid of the points before and after each one, along each coordinate; -1 where none is."""
         position = np.arange(int(np.prod(sides))).reshape(sides)
@@ -85,12 +96,18 @@ class LatentSpace:
                 columns.append(moved.ravel())
         return np.column_stack(columns)
 
-    def sides_for(self, spacing: Array) -> tuple[int, ...]:
-        """Fewest points along each coordinate, 2 or more (3 on a circle), whose distance is at most the spacing."""
-        steps = np.ceil(PERIOD / spacing - 1e-9).astype(int)
-        return tuple(
-            int(max(n, 3) if circle else max(n, 1) + 1) for n, circle in zip(steps, self.is_circle, strict=True)
-        )
+    @cached_property
+    def fewest_sides(self) -> tuple[int, ...]:
+        """Number of points along each coordinate that a grid has at the least."""
+        return tuple(3 if circle else 2 for circle in self.is_circle)
+
+    def sides_for(self, spacing: Array, most: float = np.inf) -> tuple[int, ...]:
+        """Fewest points along each coordinate whose distance is at most the spacing; fewer if these are too many."""
+        steps = np.ceil(PERIOD / spacing - 1e-9).astype(int) + ~self.is_circle
+        sides = tuple(max(int(n), few) for n, few in zip(steps, self.fewest_sides, strict=True))
+        while np.prod(sides) > most and sides != self.fewest_sides:
+            sides = tuple(max(n - 1, few) for n, few in zip(sides, self.fewest_sides, strict=True))
+        return sides
 
     def refined(self, sides: tuple[int, ...]) -> tuple[int, ...]:
         """Points along each coordinate of the grid that has one more point between any two."""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from tqdm import tqdm
 
+from mercer.kernels.blas import allowed_threads, single_threaded_blas
+from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.affine_maps import constant_map, principal_map
+from mercer.manifolds.affine_maps import constant_map, principal_map, unchanged_fit
 from mercer.manifolds.density import ManifoldDensity
-from mercer.manifolds.fitting import ManifoldFit, fit_manifold
+from mercer.manifolds.fitting import Callback, ManifoldFit, fit_manifold
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.projection import Rows
-from mercer.manifolds.settings import Settings
+from mercer.manifolds.projection import Rows, residuals_at
 from mercer.manifolds.soft import soft_map
-from mercer.quantizers import Stopping
+from mercer.quantizers import SquaredCost, Stopping
 
 Array = NDArray[Any]
 
@@ -49,7 +51,7 @@ class Candidate:
     n_components : int
         Number of coordinates.
     width, penalty : float
-        Of a manifold, else NaN.
+        Of a manifold, else NaN; a width may also be a tuple, for the coordinates, or "auto" for that of a given kernel.
     start : str
         Where a manifold was started.
     map, variance : LatentMap, float
@@ -62,7 +64,7 @@ class Candidate:
 
     rung: str
     n_components: int
-    width: float
+    width: Any
     penalty: float
     start: str
     map: LatentMap
@@ -81,7 +83,8 @@ class Candidate:
         if self.rung == "pca":
             return f"{self.n_components} principal components"
         kind = {1: "a curve", 2: "a surface"}.get(self.n_components, f"a manifold of {self.n_components} coordinates")
-        return f"{kind} of width {self.width:.2g} and penalty {self.penalty:.1g} from {self.start}"
+        width = self.width if isinstance(self.width, str) else ", ".join(f"{w:.2g}" for w in np.ravel(self.width))
+        return f"{kind} of width {width} and penalty {self.penalty:.1g} from {self.start}"
 
 
 @dataclass
@@ -99,43 +102,46 @@ class ModelChoice:
     ----------
     X, some_rows : array of shape (m, d)
         Rows, and the same without missing entries.
-    settings_for : callable
-        settings_for(n_components, width, penalty) gives `Settings`.
+    basis_for : callable
+        basis_for(n_components, width) gives a `LatentBasis`.
     starts_for : callable
         starts_for(space) gives coordinates of the rows by the names of starts.
     dimensions : sequence of int
         Numbers of coordinates to try.
     widths : sequence of float, optional
-        By default those of `WIDTHS`; a single one is taken as given, NaN stands for the width of a given kernel.
+        By default those of `WIDTHS`; a single one is taken as given, "auto" if a kernel is.
     penalties : sequence of float
         Falling.
     soft : bool
         Whether fits are soft in the end.
     verbose : bool
         Whether to show a progress bar.
+    callback : callable, optional
+        Called as callback(number, fit) with a `ManifoldFit` after each manifold; ends the search if it returns True.
     random_state : int or RandomState
         Chooses the folds.
     """
 
     X: Array
     some_rows: Array
-    settings_for: Callable[[int, Any, float], Settings]
+    basis_for: Callable[[int, Any], LatentBasis]
     starts_for: Callable[[Any], dict[str, Array]]
     dimensions: Sequence[int]
     widths: Sequence[float] | None = None
     penalties: Sequence[float] = PENALTIES
     soft: bool = False
     verbose: bool = False
+    callback: Callback | None = None
     random_state: Any = None
     candidates: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.interrupted = self._climbed = False
+        self._n_fits = 0
         folds = KFold(_FOLDS, shuffle=True, random_state=self.random_state)
         self._folds = list(folds.split(self.X))
-        self._rows = Rows(self.X)
-        self._training = [Rows(self.X[train]) for train, _ in self._folds]
-        self._test = [Rows(self.X[test]) for _, test in self._folds]
+        # Fits run at the same time, each on one thread; but who is called back need not know of threads.
+        self._n_threads = allowed_threads() if self.callback is None else 1
 
     def choose(self) -> tuple[Candidate, str]:
         """The chosen model and why, in words. Ctrl-C ends the search: then the best so far is taken."""
@@ -143,6 +149,10 @@ class ModelChoice:
         words: list[str] = []
         best: Candidate | None = None
         try:
+            with single_threaded_blas:
+                self._rows = Rows(self.X)
+                self._training = [Rows(self.X[train]) for train, _ in self._folds]
+                self._test = [Rows(self.X[test]) for _, test in self._folds]
             for rung in self._ladder():
                 if best is None:
                     best, words = rung, [str(rung)]
@@ -173,7 +183,7 @@ class ModelChoice:
 
     def _ladder(self) -> Iterable[Candidate]:
         for number, q in enumerate(self.dimensions):
-            space = self.settings_for(q, self._widths(q)[0], self.penalties[0]).basis.space
+            space = self.basis_for(q, self._widths(q)[0]).space
             if number == 0:
                 yield self._flat("mean", constant_map, space)
             self._climbed = False
@@ -187,84 +197,124 @@ class ModelChoice:
         return WIDTHS[min(q, len(WIDTHS)) - 1] if self.widths is None else self.widths
 
     def _flat(self, rung: str, map_of: Callable[[Array, LatentSpace], LatentMap], space: LatentSpace) -> Candidate:
-        def fit(fold: int) -> tuple[LatentMap, float]:
-            return map_of(self.some_rows[self._folds[fold][0]], space), variance
+        def fit(fold: int) -> ManifoldDensity:
+            f = map_of(self.some_rows[self._folds[fold][0]], space)
+            return ManifoldDensity.of(self._training[fold], f, variance)
 
         f = map_of(self.some_rows, space)
         variance = ManifoldDensity.of(self._rows, f).variance
         model = Candidate(rung, space.n_dims, np.nan, np.nan, "", f, variance)
-        return self._keep(replace(model, log_densities=self._held_out(fit)))
+        self.candidates.append(replace(model, log_densities=self._held_out(fit)))
+        return self.candidates[-1]
 
     def _best_manifold(self, q: int, space: LatentSpace) -> Candidate:
         starts = self.starts_for(space)
         widths = self._widths(q)
         middle = widths[len(widths) // 2]
-        found = [c for name, start in starts.items() for c in self._path(q, middle, name, start)]
+        found = self._paths([partial(self._path, q, middle, name, start) for name, start in starts.items()])
         best_of = {name: min(c.aic for c in found if c.start == name) for name in starts}
         followed = sorted(starts, key=lambda name: best_of[name])[:_STARTS]
-        for width in widths:
-            if width is not middle:
-                found += [c for name in followed for c in self._path(q, width, name, starts[name])]
-        finalists = [self._judged(c) for c in sorted(found, key=lambda c: c.aic)[:_FINALISTS]]
+        found += self._paths(
+            [partial(self._path, q, w, name, starts[name]) for w in widths if w is not middle for name in followed]
+        )
+        finalists = self._judged(sorted(found, key=lambda c: c.aic)[:_FINALISTS])
         return self._climbed_to(max(finalists, key=lambda c: c.held_out), found)
 
-    def _path(self, q: int, width: float, name: str, start: Any) -> list[Candidate]:
+    def _paths(self, paths: Sequence[Callable[[], Iterable[Candidate]]]) -> list[Candidate]:
+        """All candidates of several paths, also kept; if it is interrupted, those that there are."""
+        found: list[list[Candidate]] = [[] for _ in paths]
+
+        def follow(number: int) -> None:
+            for candidate in paths[number]():
+                found[number].append(candidate)
+
+        try:
+            self._run(follow, len(paths))
+        finally:
+            self.candidates += [candidate for path in found for candidate in path]
+        return [candidate for path in found for candidate in path]
+
+    def _run(self, work: Callable[[int], None], n: int) -> None:
+        """Do pieces of work, by their numbers, at the same time."""
+        numbers: Any = range(n)
+        with single_threaded_blas:
+            run_threaded(lambda number, _: work(cast(Any, number)), numbers, lambda: None, self._n_threads)
+
+    def _path(self, q: int, width: float, name: str, start: Any) -> Iterable[Candidate]:
         """Candidates for all penalties, each started from the one before."""
-        basis = self.settings_for(q, width, self.penalties[0]).basis
+        basis = self.basis_for(q, width)
         variance = None
         if self.soft:
-            fit = self._hard(self._rows, start, basis, self.penalties[0], _SCREENING)
-            start, variance = fit.map, self._first_variance(fit)
-        path = []
+            Z = basis.space.inside(start)
+            start = Adaptation(self._rows, basis, self.penalties[0]).solve(Z, SquaredCost())
+            variance = self._variance(SquaredCost().of_residuals(residuals_at(self._rows, start, Z)), q)
         for penalty in self.penalties:
-            path.append(self._screened(start, variance, basis, q, width, penalty, name))
-            start, variance = path[-1].map, path[-1].variance
-        return path
+            candidate = self._screened(start, variance, basis, q, width, penalty, name)
+            start, variance = candidate.map, candidate.variance
+            yield candidate
 
-    def _first_variance(self, fit: ManifoldFit) -> float:
-        """What is off the manifold, spread over the directions normal to it."""
-        return float(fit.costs.mean()) / max(self.X.shape[1] - fit.Z.shape[1], 1)
+    def _variance(self, squares: Array, q: int) -> float:
+        """What is off the manifold, spread over the directions normal to it: the noise to start from."""
+        return float(squares.mean()) / max(self.X.shape[1] - q, 1)
 
     def _screened(
         self, start: Any, variance: Any, basis: LatentBasis, q: int, width: float, penalty: float, name: str
     ) -> Candidate:
         """A candidate and its AIC."""
         if self.soft:
-            soft = soft_map(self.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
-            self._count(soft.status)
-            f, variance, n_parameters = soft.map, soft.density.variance, soft.n_parameters
+            soft = soft_map(self._rows.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
+            self._check(soft.status)
+            f, density, n_parameters, log_likelihood = soft.map, soft.density, soft.n_parameters, soft.log_likelihood
         else:
             fit = self._hard(self._rows, start, basis, penalty, _SCREENING)
-            f, variance = fit.map, self._first_variance(fit)
+            f, density = fit.map, ManifoldDensity.of(self._rows, fit.map, self._variance(fit.costs, q))
             n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
-        density = ManifoldDensity.of(self._rows, f, variance)
-        aic = -2 * density.log_density(self._rows).sum() + 2 * self.X.shape[1] * n_parameters
-        return self._keep(Candidate("manifold", q, width, penalty, name, f, density.variance, float(aic)))
+            log_likelihood = float(density.log_density(self._rows).sum())
+        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters
+        candidate = Candidate("manifold", q, width, penalty, name, f, density.variance, aic)
+        self._progress.update()
+        self._n_fits += 1
+        if self.callback is not None and self.callback(self._n_fits, unchanged_fit(self.X, f, penalty, "max_iter")):
+            raise KeyboardInterrupt
+        return candidate
 
     def _hard(self, rows: Rows, start: Any, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:
         fit = fit_manifold(rows, start, basis, penalty, max_iter=stopping.max_iter, tol=stopping.tol)
-        self._count(fit.status)
+        self._check(fit.status)
         return fit
 
-    def _judged(self, candidate: Candidate) -> Candidate:
+    def _check(self, status: str) -> None:
+        if status == "interrupted":
+            raise KeyboardInterrupt
+
+    def _judged(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """With held-out log densities; folds start from the fit to all rows, and adapt it to theirs at once."""
-        f, penalty = candidate.map, candidate.penalty
+        judged = list(candidates)
 
-        def refit(fold: int) -> tuple[LatentMap, float]:
-            if not self.soft:
-                return self._hard(self._training[fold], f, f.basis, penalty, _JUDGED).map, candidate.variance
-            rows = self._training[fold].X
-            soft = soft_map(rows, f, f.basis, penalty, _SOFT_JUDGED, variance=candidate.variance)
-            self._count(soft.status)
-            return soft.map, soft.density.variance
+        def judge(number: int) -> None:
+            log_densities = self._held_out(partial(self._refitted, candidates[number]))
+            judged[number] = replace(candidates[number], log_densities=log_densities)
+            self._progress.update()
 
-        return self._keep(replace(candidate, log_densities=self._held_out(refit)), instead_of=candidate)
+        self._run(judge, len(judged))
+        for old, new in zip(candidates, judged, strict=True):
+            self.candidates[next(i for i, c in enumerate(self.candidates) if c is old)] = new
+        return judged
 
-    def _held_out(self, fit: Callable[[int], tuple[LatentMap, float]]) -> Array:
+    def _refitted(self, candidate: Candidate, fold: int) -> ManifoldDensity:
+        f, penalty, rows = candidate.map, candidate.penalty, self._training[fold]
+        if not self.soft:
+            fit = self._hard(rows, f, f.basis, penalty, _JUDGED)
+            return ManifoldDensity.of(rows, fit.map, candidate.variance)
+        soft = soft_map(rows.X, f, f.basis, penalty, _SOFT_JUDGED, variance=candidate.variance)
+        self._check(soft.status)
+        return soft.density
+
+    def _held_out(self, density_of: Callable[[int], ManifoldDensity]) -> Array:
+        """Log densities of the rows, each by the model of the folds that it is not in."""
         values = np.empty(len(self.X))
         for fold, (_, test) in enumerate(self._folds):
-            density = ManifoldDensity.of(self._training[fold], *fit(fold))
-            values[test] = density.log_density(self._test[fold])
+            values[test] = density_of(fold).log_density(self._test[fold])
         return values
 
     def _climbed_to(self, best: Candidate, found: list[Candidate]) -> Candidate:
@@ -275,31 +325,19 @@ class ModelChoice:
         for _ in range(_MOST_MOVES):
             around = [(width, best.penalty) for width in _neighbours(self._widths(q), best.width, _WIDTH_STEP)]
             around += [(best.width, p) for p in _neighbours(self.penalties, best.penalty, _PENALTY_STEP)]
-            tried = [best]
-            for width, penalty in set(around) - judged:
-                candidate = known.get((width, penalty))
-                if candidate is None:
-                    basis = self.settings_for(q, width, penalty).basis
-                    candidate = self._screened(best.map, best.variance, basis, q, width, penalty, best.start)
-                tried.append(self._judged(candidate))
-                judged.add((width, penalty))
-            better = max(tried, key=lambda c: c.held_out)
+            around = [pair for pair in around if pair not in judged]
+            new = self._paths([partial(self._beside, best, *pair) for pair in around if pair not in known])
+            known |= {(c.width, c.penalty): c for c in new}
+            better = max([best, *self._judged([known[pair] for pair in around])], key=lambda c: c.held_out)
+            judged |= set(around)
             if better is best:
                 break
             best = better
         return best
 
-    def _count(self, status: str) -> None:
-        if status == "interrupted":
-            raise KeyboardInterrupt
-        self._progress.update()
-
-    def _keep(self, candidate: Candidate, instead_of: Candidate | None = None) -> Candidate:
-        if instead_of is None:
-            self.candidates.append(candidate)
-        else:
-            self.candidates[next(i for i, c in enumerate(self.candidates) if c is instead_of)] = candidate
-        return candidate
+    def _beside(self, best: Candidate, width: float, penalty: float) -> Iterable[Candidate]:
+        basis = self.basis_for(best.n_components, width)
+        yield self._screened(best.map, best.variance, basis, best.n_components, width, penalty, best.start)
 
 
 def _gain(new: Candidate, old: Candidate) -> tuple[float, float]:

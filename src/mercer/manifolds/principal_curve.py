@@ -133,6 +133,7 @@ class PrincipalCurve(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the curve of the rows of X; y is ignored."""
         stopping = Stopping.of(self)
+        self._check_parameters()
         smoother = self._checked_smoother()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=4).astype(np.float64, copy=False)
         check_magnitude(X, type(self).__name__)
@@ -246,7 +247,7 @@ class PrincipalCurve(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     # Checks ----------------------------------------------------------------------------------------------------------
 
-    def _checked_smoother(self) -> Any:
+    def _check_parameters(self) -> None:
         if not isinstance(self.n_vertices, Integral) or isinstance(self.n_vertices, bool) or int(self.n_vertices) < 4:
             raise ValueError(
                 f"n_vertices of PrincipalCurve must be a whole number >= 4, got {self.n_vertices!r}; 200 are usual."
@@ -256,6 +257,8 @@ class PrincipalCurve(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"init of PrincipalCurve must be one of {STARTS}, one number for each row or an estimator, got "
                 f"{self.init!r}; 'pca' is the usual start."
             )
+
+    def _checked_smoother(self) -> Any:
         smoother = _SMOOTHERS.get(self.smoother) if isinstance(self.smoother, str) else self.smoother
         if not callable(smoother) and not (hasattr(smoother, "fit") and hasattr(smoother, "predict")):
             raise TypeError(

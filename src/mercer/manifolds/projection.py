@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
-from mercer.manifolds.costs import Cost, SquaredCost
 from mercer.manifolds.latent_map import LatentMap
+from mercer.quantizers.costs import Cost, SquaredCost
 
 Array = NDArray[Any]
 

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import Kernel
 from mercer.manifolds.adaptation import REGULARIZERS
-from mercer.manifolds.costs import COSTS, AbsoluteCost, Cost, HuberCost, SquaredCost
 from mercer.manifolds.latent_kernels import Length, check_latent_kernel, default_kernel
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.parameters import check_choice, check_count, check_positive
+from mercer.quantizers.costs import COSTS, Cost, cost_of
 
 Array = NDArray[Any]
 
@@ -155,12 +155,8 @@ def _linear(linear_part: Any, space: LatentSpace, kernel: Kernel) -> bool:
 def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int, ...]:
     """Numbers of nodes along the coordinates; automatic ones are no more than the rows."""
     q = space.n_dims
-    least = tuple(3 if circle else 2 for circle in space.is_circle)
     if is_auto(n_nodes):
-        sides = space.sides_for(_SPACING * width)
-        while np.prod(sides) > m and sides != least:
-            sides = tuple(max(n - 1, few) for n, few in zip(sides, least, strict=True))
-        return sides
+        return space.sides_for(_SPACING * width, most=m)
     if isinstance(n_nodes, tuple | list):
         sides = tuple(whole("n_nodes", n, least=2) for n in n_nodes)
     else:
@@ -173,7 +169,7 @@ def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int,
                 n_nodes,
                 f"take {np.prod(sides)}, or a tuple",
             )
-    if len(sides) != q or any(n < few for n, few in zip(sides, least, strict=True)):
+    if len(sides) != q or any(n < few for n, few in zip(sides, space.fewest_sides, strict=True)):
         raise complaint("n_nodes", f"a tuple of {q} numbers >= 2, or 3 on circles", n_nodes, "or take 'auto'")
     if np.prod(sides) > m:
         raise complaint("n_nodes", f"at most the number of rows, {m}", n_nodes, "take fewer nodes, or 'auto'")
@@ -181,9 +177,9 @@ def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int,
 
 
 def _cost(name: str, sigma: Any, some_rows: Array) -> Cost:
-    if name != "huber":
-        return SquaredCost() if name == "squared" else AbsoluteCost()
-    return HuberCost(_noise_level(some_rows) if is_auto(sigma) else float(sigma))
+    if is_auto(sigma):
+        sigma = _noise_level(some_rows) if name == "huber" else 1.0
+    return cost_of(name, sigma)
 
 
 def _noise_level(X: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer.kernels.blas import single_threaded_blas
 from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.costs import SquaredCost
-from mercer.manifolds.density import CellPosterior, Cells, ManifoldDensity, latent_cells
-from mercer.manifolds.fitting import ManifoldFit
+from mercer.manifolds.density import Cells, CellSums, ManifoldDensity
+from mercer.manifolds.fitting import Callback, ManifoldFit, Status
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.projection import Rows, project
 from mercer.quantizers import Stopping, descend
+from mercer.quantizers.costs import SquaredCost
 
 Array = NDArray[Any]
 
 # Added to the normal equations, as a share of their trace: kernel functions may be nearly dependent.
 _JITTER = 1e-14
+# So many steps ahead nothing is known.
+_FARTHEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class SoftMap:
     ----------
     map, density : LatentMap, ManifoldDensity
         f, and the density with its s².
-    n_parameters : float
-        Trace of the matrix that takes a column of the rows to its expected values.
+    n_parameters, log_likelihood : float
+        Trace of the matrix that takes a column of the rows to its expected values; Σ_i log p(x_i).
     history, status : list of float, str
         The objective, which never rises, and how it ended: "optimal", "max_iter" or "interrupted".
     """
@@ -40,6 +44,7 @@ class SoftMap:
     map: LatentMap
     density: ManifoldDensity
     n_parameters: float
+    log_likelihood: float
     history: list[float]
     status: Any
 
@@ -52,6 +57,8 @@ def soft_map(
     stopping: Stopping,
     *,
     variance: float | None = None,
+    accelerated: bool = False,
+    tell: Callable[[int, LatentMap], Any] | None = None,
 ) -> SoftMap:
     """Maximise the penalised likelihood of the density that a manifold implies by EM.
 
@@ -73,6 +80,11 @@ def soft_map(
         When to end; tol is in units of the log density per row.
     variance : float, optional
         s² to start from; by default the most likely one.
+    accelerated : bool
+        Whether an iteration is two steps of EM and, where that is better, a leap on from these; it pays for fits that
+        are to converge.
+    tell : callable, optional
+        Called as tell(iteration, map) after each step; ends the fit if it returns True.
 
     Examples
     --------
@@ -90,47 +102,53 @@ def soft_map(
     [0.3, 0.1]
     """
     offset = X.mean(axis=0)
-    em = _ExpectationMaximisation(Rows(X - offset), basis, penalty)
-    first, value = em.expected(_moved(start, -offset), variance)
-    # The value of the start is no bound: its norm may be that of another basis.
-    state, value = em.step(first)
-    run = descend(state, value, em.step, stopping, name="Soft manifold", scale=1.0)
+    rows = Rows(X - offset)
+    with single_threaded_blas:  # once, since to set the limit takes longer than a small product
+        em = _ExpectationMaximisation(rows, basis, penalty)
+        # The value of the start is no bound: its norm may be that of another basis.
+        state, value = em.step(em.first(_moved(start, -offset), variance))
+        told = None if tell is None else lambda iteration, state: tell(iteration, _moved(state.map, offset))
+        step = em.leap if accelerated else em.step
+        run = descend(state, value, step, stopping, name="Soft manifold", scale=1.0, tell=told)
+        n_parameters = em.n_parameters(run.state)
     cells = run.state.density.cells
     density = ManifoldDensity(replace(cells, centre=cells.centre + offset), run.state.density.variance)
-    return SoftMap(_moved(run.state.map, offset), density, run.state.n_parameters, run.history, run.status)
-
-
-def soft_fit(X: Array, start: LatentMap, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:
-    """The map of `soft_map` with the projections of the rows on it; its history is that of EM."""
-    soft = soft_map(X, start, basis, penalty, stopping)
-    rows = Rows(X)
-    projection = project(rows, soft.map)
-    objective = float(projection.costs.mean()) + Adaptation(rows, basis, penalty).penalty_of(soft.map)
-    return ManifoldFit(
-        soft.map, projection.Z, projection.costs, objective, soft.history, len(soft.history) - 1, soft.status, penalty,
-        SquaredCost(),
+    return SoftMap(
+        _moved(run.state.map, offset), density, n_parameters, run.state.sums.log_likelihood, run.history,
+        run.status,
     )  # fmt: skip
+
+
+def soft_fit(
+    X: Array, start: LatentMap, basis: LatentBasis, penalty: float, stopping: Stopping, callback: Callback | None = None
+) -> ManifoldFit:
+    """The map of `soft_map` with the projections of the rows on it; its history is that of EM.
+
+    The callback is that of `fit_manifold`, and has rows projected after each iteration; it is told only R_reg.
+    """
+    rows = Rows(X)
+
+    def fit_of(f: LatentMap, history: list[float] | None, n_iter: int, status: Status) -> ManifoldFit:
+        projection = project(rows, f)
+        objective = float(projection.costs.mean()) + Adaptation(rows, basis, penalty).penalty_of(f)
+        return ManifoldFit(
+            f, projection.Z, projection.costs, objective, history or [objective], n_iter, status, penalty, SquaredCost()
+        )
+
+    def tell(iteration: int, f: LatentMap) -> Any:
+        return callback is not None and callback(iteration, fit_of(f, None, iteration, "max_iter"))
+
+    soft = soft_map(X, start, basis, penalty, stopping, accelerated=True, tell=tell)
+    return fit_of(soft.map, soft.history, len(soft.history) - 1, soft.status)
 
 
 @dataclass(frozen=True)
 class _State:
-    """A map, its density, and what the rows say of the cells: sums over rows of r_ig, with e_0 = 1.
-
-    Attributes
-    ----------
-    moments : array of shape (G, 1 + q, 1 + q)
-        Σ_i r_ig E e_a e_b.
-    totals : array of shape (G, 1 + q, d)
-        Σ_i r_ig E e_a x_i.
-    n_parameters : float
-        Of the step that led here.
-    """
+    """A map, its density, and what the rows say of the cells."""
 
     map: LatentMap
     density: ManifoldDensity
-    moments: Array
-    totals: Array
-    n_parameters: float
+    sums: CellSums
 
 
 class _ExpectationMaximisation:
@@ -138,51 +156,65 @@ class _ExpectationMaximisation:
 
     def __init__(self, rows: Rows, basis: LatentBasis, penalty: float):
         self._rows, self._basis, self._penalty = rows, basis, penalty
-        points, side = latent_cells(basis.space)
-        self._features = basis.features(points)
-        self._slopes = basis.slopes(points) * (side / np.sqrt(12.0))
+        self._features, self._slopes = basis.cell_features
         self._squared_norm = float(np.sum(rows.X**2))
 
     def step(self, state: _State) -> tuple[_State, float]:
         """The best map for the posterior and then the best noise for the map; then the posterior."""
+        features, A, ridge = self._system(state)
+        C = features.T @ state.sums.totals.reshape(len(features), -1)
+        W = cho_solve(cho_factor(A + np.diag(ridge)), C)
+        squares = self._squared_norm - 2.0 * np.vdot(W, C) + np.vdot(W, A @ W) + ridge @ (W**2).sum(axis=1)
+        variance = max(float(squares) / self._rows.X.size, np.finfo(np.float64).tiny)
+        f = self._basis.map_of(W)
+        return self._expected(f, ManifoldDensity(Cells.of(f), variance))
+
+    def leap(self, state: _State) -> tuple[_State, float]:
+        """Two steps, and on along the parabola through all three states, as far as these say, if that is better.
+
+        The squared extrapolation of [Varadhan2008]_: θ + 2αr + α²v, with the first step r, the change v from it to the
+        second, and α = ||r|| / ||v||; a single step is α = 1/2, and two steps are α = 1.
+        """
+        one, _ = self.step(state)
+        two, value = self.step(one)
+        (W, s), (W1, s1), (W2, s2) = ((x.map.coefficients, np.log(x.density.variance)) for x in (state, one, two))
+        r, v = W1 - W, W2 - 2 * W1 + W
+        alpha = float(np.linalg.norm(r)) / max(float(np.linalg.norm(v)), np.finfo(np.float64).tiny)
+        if not 1.0 < alpha < _FARTHEST:
+            return two, value
+        f = self._basis.map_of(W + 2 * alpha * r + alpha**2 * v)
+        variance = np.exp(s + 2 * alpha * (s1 - s) + alpha**2 * (s2 - 2 * s1 + s))
+        if not s2 - 1.0 < np.log(variance) < s2 + 1.0:
+            return two, value
+        far, far_value = self._expected(f, ManifoldDensity(Cells.of(f), float(variance)))
+        return (far, far_value) if far_value < value else (two, value)
+
+    def first(self, f: LatentMap, variance: float | None) -> _State:
+        """The posterior of a map to start from."""
+        density = ManifoldDensity.of(self._rows, f) if variance is None else ManifoldDensity(Cells.of(f), variance)
+        return self._expected(f, density)[0]
+
+    def n_parameters(self, state: _State) -> float:
+        """Trace of the matrix of the next step that takes a column of the rows to its expected values."""
+        _, A, ridge = self._system(state)
+        return float(np.trace(cho_solve(cho_factor(A + np.diag(ridge)), A)))
+
+    def _system(self, state: _State) -> tuple[Array, Array, Array]:
+        """Features of the cells and of the places in them, the sum of their products, and what the penalty adds."""
         turned = state.density.cells.turns.transpose(0, 2, 1) @ self._slopes
         features = np.concatenate([self._features[:, None], turned], axis=1)
         flat = features.reshape(-1, features.shape[2])
-        A = flat.T @ (state.moments @ features).reshape(flat.shape)
-        C = flat.T @ state.totals.reshape(len(flat), -1)
+        A = flat.T @ (state.sums.moments @ features).reshape(flat.shape)
         ridge = np.full(len(A), _JITTER * np.trace(A))
         ridge[: self._basis.n_features] += self._penalty * len(self._rows) / 2
-        factor = cho_factor(A + np.diag(ridge))
-        W = cho_solve(factor, C)
-        squares = self._squared_norm - 2.0 * np.vdot(W, C) + np.vdot(W, A @ W) + ridge @ (W**2).sum(axis=1)
-        n_parameters = float(np.trace(cho_solve(factor, A)))
-        return self.expected(self._basis.map_of(W), float(squares) / self._rows.X.size, n_parameters)
+        return flat, A, ridge
 
-    def expected(self, f: LatentMap, variance: float | None, n_parameters: float = np.nan) -> tuple[_State, float]:
+    def _expected(self, f: LatentMap, density: ManifoldDensity) -> tuple[_State, float]:
         """The posterior, and the objective."""
-        if variance is None:
-            density = ManifoldDensity.of(self._rows, f)
-        else:
-            density = ManifoldDensity(Cells.of(f), max(variance, np.finfo(np.float64).tiny))
-        uncertain = density.variance / (density.variance + density.cells.squares)
-
-        def sums(block: slice, post: CellPosterior) -> tuple[Array, Array, float]:
-            X = self._rows.X[block]
-            weighted = [post.R, *(post.R * e for e in post.places)]
-            totals = np.stack([W.T @ X for W in weighted], axis=1)
-            moments = np.empty((post.R.shape[1], len(weighted), len(weighted)))
-            for a, W in enumerate(weighted):
-                moments[:, a, 0] = moments[:, 0, a] = W.sum(axis=0)
-                for b, e in enumerate(post.places[:a], start=1):
-                    moments[:, a, b] = moments[:, b, a] = np.einsum("ig,ig->g", W, e)
-            for a, left in enumerate(uncertain, start=1):
-                moments[:, a, a] += moments[:, 0, 0] * left
-            return moments, totals, float(post.log_p.sum())
-
-        moments, totals, log_likelihoods = zip(*density.over_rows(self._rows, sums), strict=True)
-        norm = np.sum(f.coefficients[: f.basis.n_features] ** 2)
-        value = -sum(log_likelihoods) / len(self._rows) + self._penalty / (4 * density.variance) * float(norm)
-        return _State(f, density, sum(moments), sum(totals), n_parameters), value
+        sums = density.sums(self._rows)
+        norm = float(np.sum(f.coefficients[: f.basis.n_features] ** 2))
+        value = -sums.log_likelihood / len(self._rows) + self._penalty / (4 * density.variance) * norm
+        return _State(f, density, sums), value
 
 
 def _moved(f: LatentMap, offset: Array) -> LatentMap:

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-_SWEEPS = 2000
 _TOLERANCE = 1e-9
 
 
 def sparse_coefficients(
-    G: Array, C: Array, lam: float, n_penalised: int, *, group: bool, start: Array | None = None
+    G: Array, C: Array, lam: float, n_penalised: int, *, group: bool, start: Array | None = None, sweeps: int = 2000
 ) -> Array:
     """Min ½ tr VᵀGV - tr CᵀV + lam Σ|v_jc|, or lam Σ_j ||v_j|| over the rows v_j of V if `group`.
 
-    By coordinate descent until the optimality conditions hold to 1e-9 of the largest entry of C, or for 2000 sweeps.
+    By coordinate descent until the optimality conditions hold to 1e-9 of the largest entry of C; no sweep is for worse.
     Rows after the first `n_penalised` have no penalty.
 
     Parameters
@@ -35,6 +34,8 @@ def sparse_coefficients(
         Whether rows vanish as a whole.
     start : array of shape (n, d), optional
         Where to start.
+    sweeps : int
+        Most sweeps.
 
     Examples
     --------
@@ -47,5 +48,5 @@ def sparse_coefficients(
     from mercer.manifolds.sparse_numba import descend
 
     V = np.zeros_like(C) if start is None else start.copy()
-    descend(G, C, float(lam), n_penalised, group, _TOLERANCE * float(np.abs(C).max()), _SWEEPS, V)
+    descend(G, C, float(lam), n_penalised, group, _TOLERANCE * float(np.abs(C).max()), sweeps, V)
     return V

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 from sklearn.impute import KNNImputer
+from sklearn.manifold import locally_linear_embedding
 from sklearn.utils.extmath import svd_flip
 
 from mercer.graphs import LaplacianEigenmaps, NeighbourSearch, parts_of, shortest_links
@@ -40,9 +42,9 @@ def filled(X: Array) -> Array:
 def start_coordinates(X: Array, space: LatentSpace, method: str, *, n_neighbors: int = 8) -> Array:
     """Coordinates in a latent space for the rows of X.
 
-    Components of the rows (principal, of Isomap, or eigenfunctions of a graph) are taken in their order but for those
-    that the ones already taken explain, as the second eigenfunction of a long strip is a square of the first. A circle
-    takes two, for their angle, and an interval one, scaled to its range. Circles come first.
+    Components of the rows (principal, of Isomap, eigenfunctions of a graph, or locally linear) are taken in their order
+    but for those that the ones already taken explain, as the second eigenfunction of a long strip is a square of the
+    first. A circle takes two, for their angle, and an interval one, scaled to its range. Circles come first.
 
     Parameters
     ----------
@@ -50,10 +52,12 @@ def start_coordinates(X: Array, space: LatentSpace, method: str, *, n_neighbors:
         Rows without missing entries.
     space : LatentSpace
         The latent space.
-    method : {"pca", "isomap", "eigenmaps"}
-        Where components are from. Isomap uses shortest paths to 300 rows at most.
+    method : {"pca", "isomap", "eigenmaps", "lle"}
+        Where components are from. Isomap uses shortest paths to 300 rows at most; "lle" is locally linear embedding
+        [Roweis2000]_.
     n_neighbors : int
-        Of the graphs, whose parts are joined by the shortest links.
+        Of the graphs, whose parts are joined by the shortest links; for "lle" they are not, and coordinates of rows in
+        different parts then say nothing.
 
     Examples
     --------
@@ -76,7 +80,7 @@ def best_start(
 ) -> tuple[str, ManifoldFit]:
     """The method whose start has the least objective after a few iterations, and the fit so far.
 
-    Ctrl-C ends the comparison with those that there are.
+    Ctrl-C ends the comparison with those that there are, if any; the fit then has the status "interrupted".
 
     Parameters
     ----------
@@ -91,13 +95,19 @@ def best_start(
     """
     options = {"max_iter": _SHORT, **options}
     fits: dict[str, ManifoldFit] = {}
-    for method in methods:
-        start = start_coordinates(some_rows, basis.space, method)
-        fits[method] = fit_manifold(X, start, basis, penalty, **options)
-        if fits[method].status == "interrupted":
-            break
+    interrupted = False
+    try:
+        for method in methods:
+            start = start_coordinates(some_rows, basis.space, method)
+            fits[method] = fit_manifold(X, start, basis, penalty, **options)
+            if fits[method].status == "interrupted":
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not fits:
+            raise
+        interrupted = True
     best = min(fits, key=lambda method: fits[method].objective)
-    return best, fits[best]
+    return best, replace(fits[best], status="interrupted") if interrupted else fits[best]
 
 
 def _components(X: Array, space: LatentSpace, method: str, n_neighbors: int) -> Array:
@@ -107,6 +117,8 @@ def _components(X: Array, space: LatentSpace, method: str, n_neighbors: int) -> 
         return _principal(X)
     if method == "isomap":
         return _isomap(X, n_components, n_neighbors)
+    if method == "lle":
+        return _locally_linear(X, n_components, n_neighbors)
     with warnings.catch_warnings():  # of graphs in several parts, which are joined
         warnings.simplefilter("ignore", UserWarning)
         graph = LaplacianEigenmaps(n_components, n_neighbors=n_neighbors, width=None)
@@ -122,7 +134,7 @@ def _principal(X: Array) -> Array:
 def _isomap(X: Array, n_components: int, n_neighbors: int) -> Array:
     """Classical scaling of the lengths of shortest paths between landmarks; other rows by their paths to these."""
     landmarks, paths = _landmark_paths(_joined_graph(X, n_neighbors), min(_LANDMARKS, len(X)))
-    squares = paths**2
+    squares = np.square(paths, out=paths)
     B = squares[:, landmarks]
     mean = B.mean(axis=0)
     B = -0.5 * (B - mean - mean[:, None] + mean.mean())
@@ -130,9 +142,26 @@ def _isomap(X: Array, n_components: int, n_neighbors: int) -> Array:
     kept = np.argsort(-values)[:n_components]
     values = np.maximum(values[kept], 1e-12 * abs(values[kept[0]]) + np.finfo(np.float64).tiny)
     pseudoinverse = vectors[:, kept] / np.sqrt(values)
-    coordinates = -0.5 * (squares - mean[:, None]).T @ pseudoinverse
-    signs = np.sign(coordinates[np.argmax(np.abs(coordinates), axis=0), np.arange(len(kept))])
-    return np.asarray(coordinates * np.where(signs == 0, 1.0, signs))
+    return _signed(-0.5 * (squares.T @ pseudoinverse - mean @ pseudoinverse))
+
+
+def _locally_linear(X: Array, n_components: int, n_neighbors: int) -> Array:
+    options = {"n_neighbors": n_neighbors, "n_components": n_components, "random_state": 0}
+    X = np.pad(
+        X, ((0, 0), (0, max(0, n_components - X.shape[1])))
+    )  # scikit-learn finds no more components than columns
+    with warnings.catch_warnings():  # of matrices that are singular where parts are not joined
+        warnings.simplefilter("ignore")
+        try:
+            return _signed(locally_linear_embedding(X, **options)[0])
+        except ValueError:  # iterations did not converge
+            return _signed(locally_linear_embedding(X, eigen_solver="dense", **options)[0])
+
+
+def _signed(components: Array) -> Array:
+    """Components whose largest entries are positive."""
+    signs = np.sign(components[np.argmax(np.abs(components), axis=0), np.arange(components.shape[1])])
+    return np.asarray(components * np.where(signs == 0, 1.0, signs))
 
 
 def _joined_graph(X: Array, n_neighbors: int) -> sparse.csr_array:

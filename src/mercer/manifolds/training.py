@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import LatentSpace
 from mercer.manifolds.model_choice import PENALTIES, ModelChoice
 from mercer.manifolds.projection import Rows
-from mercer.manifolds.settings import Settings, complaint, is_auto, positive, settings_of, whole
+from mercer.manifolds.settings import complaint, is_auto, positive, settings_of, whole
 from mercer.manifolds.soft import soft_fit
 from mercer.manifolds.starts import STARTS, best_start, filled, start_coordinates
 from mercer.quantizers import Stopping
@@ -123,6 +124,8 @@ class _Trainer:
         if self._chooses:
             return self._chosen()
         init, start = self._start()
+        if isinstance(start, ManifoldFit) and start.status == "interrupted":
+            return self._described(unchanged_fit(self._X, start.map, start.penalty, "interrupted", start.cost), init)
         fit = self._fitted(start, self._settings.basis, self._settings.penalty, self._parameters["annealing"])
         if self._soft and fit.status != "interrupted":
             fit = self._resumed(fit.map, fit.penalty)
@@ -150,10 +153,9 @@ class _Trainer:
         """Go on from a map."""
         if not self._soft:
             return self._fitted(f, f.basis, penalty)
-        stopping = Stopping(
-            _SOFT_TOL * self._parameters["tol"], self._parameters["max_iter"], verbose=self._parameters["verbose"]
-        )
-        return soft_fit(self._X, f, f.basis, penalty, stopping)
+        tol, max_iter, verbose = (self._parameters[name] for name in ("tol", "max_iter", "verbose"))
+        stopping = Stopping(_SOFT_TOL * tol, max_iter, verbose=verbose)
+        return soft_fit(self._X, f, f.basis, penalty, stopping, self._parameters["callback"])
 
     def _start(self) -> tuple[str, Any]:
         """Coordinates, or a fit to some rows; and its name."""
@@ -167,7 +169,7 @@ class _Trainer:
             init, start = best_start(X[self._some], self._some_rows, settings.basis, penalty, **options)
         else:
             start = start_coordinates(self._some_rows, settings.basis.space, init)
-        if len(self._some) < len(X):
+        if len(self._some) < len(X) and not (isinstance(start, ManifoldFit) and start.status == "interrupted"):
             options["max_iter"] = self._parameters["max_iter"]
             start = fit_manifold(X[self._some], start, settings.basis, settings.penalty, **options)
         return init, start
@@ -197,25 +199,27 @@ class _Trainer:
         choice = ModelChoice(
             X[some],
             some_rows,
-            lambda q, width, penalty: self._settings_for(q, width, penalty, some_rows),
+            cache(lambda q, width: self._basis_for(q, width, some_rows)),
             lambda space: self._starts(space, some, some_rows),
             dimensions if "n_components" in left else [int(parameters["n_components"])],
-            None if "width" in left else [parameters["width"]],
+            None if "width" in left else [_hashable(parameters["width"])],
             PENALTIES if "penalty" in left else [self._settings.penalty],
             soft=self._soft,
             verbose=parameters["verbose"],
+            callback=parameters["callback"],
             random_state=self._rng,
         )
         best, words = choice.choose()
         if best.rung == "manifold" and not choice.interrupted:
-            fit = self._resumed(best.map, best.penalty)
+            # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
+            fit = self._resumed(best.map, best.penalty * len(some) / len(X))
         else:
             fit = unchanged_fit(X, best.map, best.penalty, "interrupted" if choice.interrupted else "optimal")
         return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
 
-    def _settings_for(self, q: int, width: Any, penalty: float, some_rows: Array) -> Settings:
-        given = {"n_components": q, "width": width, "penalty": penalty}
-        return settings_of({**self._parameters, **given}, len(self._X), some_rows)
+    def _basis_for(self, q: int, width: Any, some_rows: Array) -> LatentBasis:
+        given = {"n_components": q, "width": width}
+        return settings_of({**self._parameters, **given}, len(self._X), some_rows).basis
 
     def _starts(self, space: LatentSpace, some: Array, some_rows: Array) -> dict[str, Array]:
         init = self._parameters["init"]
@@ -225,3 +229,7 @@ class _Trainer:
             return {init: start_coordinates(some_rows, space, init)}
         starts = {f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n) for n in _NEIGHBOURS}
         return {**starts, "pca": start_coordinates(some_rows, space, "pca")}
+
+
+def _hashable(width: Any) -> Any:
+    return tuple(width) if isinstance(width, list | np.ndarray) else width

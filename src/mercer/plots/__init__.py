@@ -5,6 +5,7 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 """
 
 from mercer.plots.band import BandDisplay
+from mercer.plots.candidates import CandidatesDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
 from mercer.plots.decoded import DecodedGridDisplay
@@ -38,4 +39,5 @@ __all__ = [
     "LatentMapDisplay",
     "DecodedGridDisplay",
     "HistoryDisplay",
+    "CandidatesDisplay",
 ]

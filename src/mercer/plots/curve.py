@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, drawn_columns, require
+from mercer.plots.grids import Array, drawn_columns, images_of, latent_grid, require
 from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Points that a curve is drawn with.
-_STEPS = 500
+# Points that a curve is drawn with; pieces of curves with gaps may be short.
+_STEPS, _FINE_STEPS = 500, 4000
 
 
 @dataclass(eq=False, kw_only=True)
@@ -29,7 +29,7 @@ class CurveDisplay:
     rows, feet : arrays of shape (n, 2)
         The rows, and their projections.
     curve : array of shape (m, 2)
-        Points along the curve.
+        Points along the curve; NaN where it has a gap.
     names : pair of str
         The names of the two columns.
 
@@ -64,7 +64,8 @@ class CurveDisplay:
         Parameters
         ----------
         estimator : estimator
-            Has `transform` and `inverse_transform`, and one coordinate.
+            Has `transform` and `inverse_transform`, and an `embedding_` of one coordinate. If its domain is defined by
+            a density, the curve has a gap wherever that is below the threshold.
         X : array of shape (n, d)
             Rows to draw; they may be new. Those with missing entries are left out of the picture.
         columns : pair of int
@@ -77,7 +78,8 @@ class CurveDisplay:
         CurveDisplay
             The display, drawn.
         """
-        require(cls.__name__, estimator, ["transform", "inverse_transform"], "fit a PrincipalCurve first")
+        needed = ["embedding_", "transform", "inverse_transform"]
+        require(cls.__name__, estimator, needed, "fit a PrincipalCurve first")
         rows, names, chosen = drawn_columns(cls.__name__, X, columns, 2)
         Z = np.asarray(estimator.transform(X))
         if Z.shape[1] != 1:
@@ -85,7 +87,8 @@ class CurveDisplay:
                 f"estimator of {cls.__name__} must have one coordinate, got {Z.shape[1]}; draw a SurfaceDisplay or a "
                 "LatentMapDisplay."
             )
-        curve = np.asarray(estimator.inverse_transform(np.linspace(-1.0, 1.0, _STEPS)[:, None]))
+        steps = _FINE_STEPS if hasattr(estimator, "density_threshold_") else _STEPS
+        curve = images_of(estimator, latent_grid(cls.__name__, estimator, steps, least=1))
         feet = np.asarray(estimator.inverse_transform(Z))
         return cls(rows=rows, feet=feet[:, chosen], curve=curve[:, chosen], names=names).plot(ax)
 

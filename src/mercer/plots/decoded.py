@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, latent_grid, require
+from mercer.plots.grids import Array, images_of, latent_grid, latent_limits, require
 from mercer.plots.style import new_or_given
 
 if TYPE_CHECKING:
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 class DecodedGridDisplay:
     """Images at the places of the latent points that they are decoded from.
 
+    Those of `UnsupervisedKernelRegression` are the paler the less dense rows are there, and left out outside of the
+    domain of the surface.
+
     Parameters
     ----------
     images : array of shape (m, n, height, width)
         The images: along the first latent coordinate from left to right, and along the second upwards; n is 1 for maps
-        of one coordinate.
+        of one coordinate. NaN for those that are left out.
+    shades : array of shape (m, n), optional
+        From 0 for images as pale as their palest pixel to 1 for images as they are.
+    limits : array of shape (2, 2)
+        The ends of the coordinates.
     names : pair of str
         The names of the coordinates.
 
@@ -44,6 +51,8 @@ class DecodedGridDisplay:
     """
 
     images: Array
+    shades: Array | None = None
+    limits: Array = field(default_factory=lambda: np.tile([-1.0, 1.0], (2, 1)))
     names: tuple[str, str] = ("coordinate 1", "coordinate 2")
 
     @classmethod
@@ -55,7 +64,7 @@ class DecodedGridDisplay:
         Parameters
         ----------
         estimator : estimator
-            Has an `embedding_` of one or two coordinates from -1 to 1, and `inverse_transform`.
+            Has an `embedding_` of one or two coordinates, and `inverse_transform`.
         shape : pair of int
             Height and width of the images that the rows are.
         n : int
@@ -72,13 +81,24 @@ class DecodedGridDisplay:
         if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
             raise ValueError(f"n of {cls.__name__} must be a whole number >= 1, got {n!r}; 10 are usual.")
         cells = latent_grid(cls.__name__, estimator, int(n), centres=True, least=1)
-        rows = np.asarray(estimator.inverse_transform(cells))
+        rows = images_of(estimator, cells)
         if len(shape) != 2 or int(np.prod(shape)) != rows.shape[1]:
             raise ValueError(
                 f"shape of {cls.__name__} must be the height and width of images of {rows.shape[1]} pixels, got "
                 f"{shape!r}; their product is the number of columns."
             )
-        return cls(images=rows.reshape(int(n), -1, *shape)).plot(ax)
+        if not np.isfinite(rows).any():
+            raise ValueError(
+                f"n of {cls.__name__} must give a latent point or more in the domain of the surface, got {n!r}; take "
+                "more, or fit with a smaller density_threshold."
+            )
+        shades = None
+        if hasattr(estimator, "density_threshold_"):
+            # Places where half of the rows are in sparser ones are shown in full.
+            typical = np.median(estimator.density(estimator.embedding_))
+            shades = np.minimum(estimator.density(cells) / typical, 1.0).reshape(int(n), -1)
+        limits = np.vstack([latent_limits(estimator), [-1.0, 1.0]])[:2]
+        return cls(images=rows.reshape(int(n), -1, *shape), shades=shades, limits=limits).plot(ax)
 
     def plot(self, ax: Axes | None = None, *, cmap: str = "Greys") -> DecodedGridDisplay:
         """Draw, on new axes if none are given.
@@ -100,15 +120,26 @@ class DecodedGridDisplay:
         m, n, height, width = self.images.shape
         # A white line between images; rows of the mosaic run downwards, the second coordinate upwards.
         mosaic = np.full((n, height + 1, m, width + 1), np.nan)
-        mosaic[:, :height, :, :width] = self.images[:, ::-1].transpose(1, 2, 0, 3)
+        mosaic[:, :height, :, :width] = self._shaded()[:, ::-1].transpose(1, 2, 0, 3)
         mosaic = mosaic.reshape(n * (height + 1), m * (width + 1))[:-1, :-1]
-        tall = 1.0 if n > 1 else (height / width) / m
-        ax.imshow(mosaic, cmap=cmap, extent=(-1.0, 1.0, -tall, tall), interpolation="nearest", aspect="equal")
+        (left, right), (bottom, top) = self.limits
+        # Pixels are squares, whatever the units of the coordinates.
+        aspect = float(mosaic.shape[0] / mosaic.shape[1] * (right - left) / (top - bottom))
+        shown = self.images[np.isfinite(self.images)]
+        ax.imshow(
+            mosaic, cmap=cmap, extent=(left, right, bottom, top), interpolation="nearest", aspect=aspect,
+            vmin=shown.min(), vmax=shown.max(),
+        )  # fmt: skip
         if n == 1:
             ax.set_yticks([])
         else:
             ax.set_ylabel(self.names[1])
-            ax.set_aspect(float(mosaic.shape[0] / mosaic.shape[1]))
         ax.set_xlabel(self.names[0])
         ax.spines[["left", "bottom"]].set_visible(False)
         return self
+
+    def _shaded(self) -> Array:
+        if self.shades is None:
+            return self.images
+        paper = np.nanmin(self.images)
+        return np.asarray(paper + (self.images - paper) * self.shades[:, :, None, None])

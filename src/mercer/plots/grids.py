@@ -62,11 +62,11 @@ class Sample:
         return type(self.table)(dict(zip(self.table.columns, rows.T, strict=True)))
 
 
-def require(owner: str, estimator: Any, methods: Sequence[str], remedy: str) -> None:
+def require(owner: str, estimator: Any, methods: Sequence[str], remedy: str, *, parameter: str = "estimator") -> None:
     """Refuse what cannot be drawn, then what is not fitted."""
     if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in methods):
         wanted = " and ".join(methods)
-        raise TypeError(f"estimator of {owner} must be an estimator with {wanted}, got {estimator!r}; {remedy}.")
+        raise TypeError(f"{parameter} of {owner} must be an estimator with {wanted}, got {estimator!r}; {remedy}.")
     check_is_fitted(estimator)
 
 
@@ -82,14 +82,43 @@ def drawn_columns(owner: str, X: Any, columns: Sequence[int], n: int) -> tuple[A
     return rows[:, chosen], tuple(names[column] for column in chosen), chosen
 
 
-def latent_grid(owner: str, estimator: Any, n: int, *, centres: bool = False, least: int = 2) -> Array:
-    """A grid on two latent coordinates, or on `least` of them: with the ends -1 and 1, or the centres of cells."""
+def latent_limits(estimator: Any, margin: float = 0.0) -> Array:
+    """Ends (q, 2) of the latent coordinates: -1 and 1, or of the embedding where the domain is defined by its density.
+
+    These are moved outwards by a share of the range, except those of circles.
+    """
+    Z = np.asarray(estimator.embedding_)
+    if not _has_domain(estimator):
+        return np.tile([-1.0, 1.0], (Z.shape[1], 1))
+    ends = np.column_stack([Z.min(axis=0), Z.max(axis=0)])
+    beyond = margin * np.diff(ends, axis=1) * [-1.0, 1.0]
+    return np.where(np.isfinite(estimator.periods_)[:, None], [-1.0, 1.0], ends + beyond)
+
+
+def latent_grid(
+    owner: str, estimator: Any, n: int, *, centres: bool = False, least: int = 2, margin: float = 0.0
+) -> Array:
+    """A grid on two latent coordinates, or `least` of them: with the ends of `latent_limits`, or centres of cells."""
     q = np.asarray(estimator.embedding_).shape[1]
     if not least <= q <= 2:
         words = "two coordinates" if least == 2 else "one or two coordinates"
         raise ValueError(f"estimator of {owner} must have {words}, got {q}; fit it with n_components=2.")
-    axis = (np.arange(n) + 0.5) / n * 2.0 - 1.0 if centres else np.linspace(-1.0, 1.0, n)
-    return np.stack(np.meshgrid(*[axis] * q, indexing="ij"), axis=-1).reshape(-1, q)
+    shares = (np.arange(n) + 0.5) / n if centres else np.linspace(0.0, 1.0, n)
+    axes = [low + (high - low) * shares for low, high in latent_limits(estimator, margin)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
+
+
+def images_of(estimator: Any, Z: Array) -> Array:
+    """What latent points stand for; NaN outside of the domain of the map, if it has one."""
+    images = np.array(estimator.inverse_transform(Z), dtype=np.float64)
+    if _has_domain(estimator):
+        # The least dense rows define the domain, and belong to it.
+        images[estimator.density(Z) < (1 - 1e-9) * estimator.density_threshold_] = np.nan
+    return images
+
+
+def _has_domain(estimator: Any) -> bool:
+    return hasattr(estimator, "density_threshold_")
 
 
 def support_of(estimator: Any, X: Array, *, sparse: bool) -> Array | None:

@@ -138,7 +138,8 @@ class MapDisplay:
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xlabel(self.names[0])
         ax.set_ylabel(self.names[1])
-        if self.y is not None or not shown.all():
+        # One kind of points, and nothing else, needs no legend.
+        if len(ax.get_legend_handles_labels()[0]) > (self.y is None):
             legend_above_data(ax)
             # The room of the legend counts as data: else it may be cut away when both axes get one scale.
             ax.update_datalim([(float(np.mean(ax.get_xlim())), ax.get_ylim()[1])])

@@ -12,7 +12,7 @@ from mercer.plots.style import INK, MARKERS, color, pyplot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DASHED: Any = (0, (4, 3))
+DASHED: Any = (0, (4, 3))
 
 
 def draw_surface(
@@ -44,13 +44,12 @@ def draw_regions(
     """The region of each class, the lines between them, and for two classes the lines f = ±1."""
     scores = np.stack([-values, values], axis=-1) if values.ndim == 2 else values
     for code, label in enumerate(classes):
-        others = np.delete(scores, code, axis=-1).max(axis=-1)
-        lead = scores[..., code] - others
+        lead = lead_of(code, scores)
         if lead.max() > 0:
             ax.contourf(*grid, lead, levels=[0.0, lead.max()], colors=[color(code)], alpha=0.2, zorder=0)
         # Between two classes one line says it all.
         if code > 0 or len(classes) > 2:
-            _draw_line(ax, grid, lead, 0.0, "-")
+            draw_line(ax, grid, lead, 0.0, "-")
         # Without points the legend still tells the colours.
         rows = X[codes == code] if points else X[:0]
         style: dict[str, Any] = {"marker": MARKERS[code % len(MARKERS)], "edgecolors": "white", "linewidths": 0.5}
@@ -59,11 +58,17 @@ def draw_regions(
         _draw_rings(ax, X, rings)
     if values.ndim == 2:
         for level in (-1.0, 1.0):
-            _draw_line(ax, grid, values, level, _DASHED)
-        ax.plot([], [], color=INK, lw=1.2, ls=_DASHED, label="margin f = ±1")
+            draw_line(ax, grid, values, level, DASHED)
+        ax.plot([], [], color=INK, lw=1.2, ls=DASHED, label="margin f = ±1")
 
 
-def _draw_line(ax: Axes, grid: tuple[Array, ...], values: Array, level: float, dashes: Any) -> None:
+def lead_of(code: int, scores: Array) -> Array:
+    """How far the score of a class, along the last axis, is above those of all others."""
+    return np.asarray(scores[..., code] - np.delete(scores, code, axis=-1).max(axis=-1))
+
+
+def draw_line(ax: Axes, grid: tuple[Array, ...], values: Array, level: float, dashes: Any) -> None:
+    """The line where values, which may be masked, are at a level."""
     if values.min() < level < values.max():
         ax.contour(*grid, values, levels=[level], colors=[INK], linewidths=1.2, linestyles=[dashes], zorder=1)
 

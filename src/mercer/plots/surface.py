@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, drawn_columns, latent_grid, require
+from mercer.plots.grids import Array, drawn_columns, images_of, latent_grid, require
 from mercer.plots.style import COLORS, pyplot
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class SurfaceDisplay:
         Parameters
         ----------
         estimator : estimator
-            Has an `embedding_` of two coordinates from -1 to 1, and `inverse_transform`.
+            Has an `embedding_` of two coordinates, and `inverse_transform`. If its domain is defined by a density, the
+            surface has holes wherever that is below the threshold.
         X : array of shape (n, d)
             Rows to draw.
         columns : three int
@@ -76,7 +77,7 @@ class SurfaceDisplay:
         """
         require(cls.__name__, estimator, ["embedding_", "inverse_transform"], "fit a PrincipalManifold first")
         rows, names, chosen = drawn_columns(cls.__name__, X, columns, 3)
-        images = np.asarray(estimator.inverse_transform(latent_grid(cls.__name__, estimator, _STEPS)))
+        images = images_of(estimator, latent_grid(cls.__name__, estimator, _STEPS))
         return cls(rows=rows, surface=images[:, chosen].reshape(_STEPS, _STEPS, 3), names=names).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> SurfaceDisplay:
@@ -106,7 +107,8 @@ class SurfaceDisplay:
         drawn.scatter(*self.rows.T, s=size, color=COLORS[1], linewidths=0, alpha=0.8, label="rows")
         x, y, z = np.moveaxis(self.surface, -1, 0)
         drawn.plot_wireframe(x, y, z, rcount=15, ccount=15, color=COLORS[0], lw=0.9, label="surface")
-        spans = [np.ptp(np.r_[a[np.isfinite(a)], b.ravel()]) for a, b in zip(self.rows.T, (x, y, z), strict=True)]
+        both = [np.r_[a, b.ravel()] for a, b in zip(self.rows.T, (x, y, z), strict=True)]
+        spans = [np.ptp(values[np.isfinite(values)]) for values in both]
         drawn.set_box_aspect([span or 1.0 for span in spans])
         for axis, name in zip("xyz", self.names, strict=True):
             getattr(drawn, f"set_{axis}label")(name)

@@ -99,6 +99,7 @@ def descend(
     *,
     name: str,
     scale: float | None = None,
+    tell: Callable[[int, State], object] | None = None,
 ) -> Descent[State]:
     """Repeat a step as long as it lowers the value.
 
@@ -116,6 +117,8 @@ def descend(
         What the progress bar says.
     scale : float, optional
         The size of values that `tol` refers to; by default the value itself.
+    tell : callable, optional
+        As the callback of `stopping`, but with the state in the place of the value.
 
     Examples
     --------
@@ -139,7 +142,9 @@ def descend(
             if not lowered > stopping.tol * (abs(value) if scale is None else scale):
                 status = "optimal"
                 break
-            if stopping.callback is not None and stopping.callback(iteration, value):
+            if (stopping.callback is not None and stopping.callback(iteration, value)) or (
+                tell is not None and tell(iteration, state)
+            ):
                 status = "interrupted"
                 break
     except KeyboardInterrupt:

@@ -50,8 +50,7 @@ class PlaneQuantizer(Quantizer[Planes]):
 
     Notes
     -----
-    Memory: about four times X, and the distances of all rows from all planes. [Smola2001]_, example 5 and after;
-    [Bradley2000]_, [Kambhatla1997]_.
+    Memory: about four times X. [Smola2001]_, example 5 and after; [Bradley2000]_, [Kambhatla1997]_.
 
     Examples
     --------
@@ -143,26 +142,20 @@ class PlaneQuantizer(Quantizer[Planes]):
 
     def _start(self, rows: Array, weight: Array, rng: Any) -> Planes:
         k, q, d = int(self.n_clusters), int(self.n_components), rows.shape[1]
-        points = rows[spread_rows(rows, weight, k, rng, _squared_distance)]
-        none = Planes(points, np.zeros((k, q, d)))
-        return self._update(rows, weight, self._assign(rows, none))
-
-    def _squared(self, rows: Array, book: Planes) -> Array:
-        """Squared distances of all rows from all planes."""
-        squared = np.empty((len(rows), len(book.points)))
-        for code, (point, directions) in enumerate(zip(*book, strict=True)):
-            difference = rows - point
-            difference -= (difference @ directions.T) @ directions
-            np.einsum("ij,ij->i", difference, difference, out=squared[:, code])
-        return squared
+        none = np.zeros((0, d))
+        points = rows[spread_rows(rows, weight, k, rng, lambda rows, point: _squared_from(rows, point, none))]
+        return self._update(rows, weight, self._assign(rows, Planes(points, np.zeros((k, q, d)))))
 
     def _assign(self, rows: Array, book: Planes) -> Coded[Planes]:
-        squared = self._squared(rows, book)
-        labels = np.argmin(squared, axis=1)
-        return Coded(book, labels, np.take_along_axis(squared, labels[:, None], axis=1)[:, 0])
+        labels, costs = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), np.inf)
+        for code, plane in enumerate(zip(*book, strict=True)):
+            squared = _squared_from(rows, *plane)
+            nearer = squared < costs
+            labels[nearer], costs[nearer] = code, squared[nearer]
+        return Coded(book, labels, costs)
 
     def _distances(self, rows: Array, book: Planes) -> Array:
-        return np.sqrt(self._squared(rows, book))
+        return np.sqrt(np.column_stack([_squared_from(rows, *plane) for plane in zip(*book, strict=True)]))
 
     def _update(self, rows: Array, weight: Array, coded: Coded[Planes]) -> Planes:
         points, directions = coded.book.points.copy(), coded.book.directions.copy()
@@ -178,8 +171,7 @@ class PlaneQuantizer(Quantizer[Planes]):
     def _moved(self, rows: Array, coded: Coded[Planes], code: int, row: int) -> tuple[Planes, Array]:
         points, directions = coded.book.points.copy(), coded.book.directions.copy()
         points[code], directions[code] = rows[row], directions[coded.labels[row]]
-        one = Planes(points[[code]], directions[[code]])
-        return Planes(points, directions), self._squared(rows, one)[:, 0]
+        return Planes(points, directions), _squared_from(rows, points[code], directions[code])
 
 
 def leading_directions(rows: Array, q: int) -> Array:
@@ -195,6 +187,8 @@ def leading_directions(rows: Array, q: int) -> Array:
     return np.asarray(directions * np.sign(directions[np.arange(q), largest])[:, None])
 
 
-def _squared_distance(rows: Array, row: Array) -> Array:
-    difference = rows - row
+def _squared_from(rows: Array, point: Array, directions: Array) -> Array:
+    """Squared distances of rows from a plane."""
+    difference = rows - point
+    difference -= (difference @ directions.T) @ directions
     return np.einsum("ij,ij->i", difference, difference)

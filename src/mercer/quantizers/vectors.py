@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.parameters import check_choice, check_positive
 from mercer.quantizers.base import Coded, Quantizer, spread_rows
+from mercer.quantizers.costs import COSTS, HuberCost, cost_of
 
 Array = NDArray[Any]
 
-COSTS = ("squared", "l1", "huber")
 # Distances of a block of rows from all points: few enough for the processor's cache.
 _BLOCK = 2**17
 
@@ -148,14 +148,7 @@ class VectorQuantizer(Quantizer[Array]):
 
     def _costs_of_one(self, rows: Array, points: Array) -> Array:
         """Costs of replacing rows by one point, or by one each."""
-        difference = rows - points
-        if self.cost == "l1":
-            return np.abs(difference).sum(axis=1)
-        squared = np.einsum("ij,ij->i", difference, difference)
-        if self.cost == "squared":
-            return squared
-        r = np.sqrt(squared)
-        return np.where(r <= self.sigma, squared / (2 * self.sigma), r - self.sigma / 2)
+        return cost_of(self.cost, self.sigma).of_residuals(rows - points)
 
     def _assign(self, rows: Array, book: Array) -> Coded[Array]:
         height = max(1, _BLOCK // len(book))
@@ -175,8 +168,8 @@ class VectorQuantizer(Quantizer[Array]):
             if self.cost == "l1":
                 book[code] = weighted_medians(rows[own], weight[own])
             else:
-                r = np.linalg.norm(rows[own] - book[code], axis=1)
-                book[code] = np.average(rows[own], axis=0, weights=weight[own] / np.maximum(r, self.sigma))
+                weights = HuberCost(float(self.sigma)).weights(rows[own] - book[code])[:, 0]
+                book[code] = np.average(rows[own], axis=0, weights=weight[own] * weights)
         return book
 
     def _lloyd(self, rows: Array, weight: Array, book: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Solvers: algorithms over arrays, for kernel programs, each with what it requires, and for eigenpairs."""
+"""Solvers: algorithms over arrays, for kernel programs, each with what it requires, for eigenpairs, and descent."""
 
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
@@ -6,6 +6,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Iterate, Solver, SolverResult, check_options
+from mercer.solvers.rprop import RpropResult, rprop
 from mercer.solvers.selection import SOLVERS, SolverName, check_solver_name, choose_solver
 from mercer.solvers.smo import SMO
 from mercer.solvers.sparse_eigen import leading_eigenpairs
@@ -26,6 +27,8 @@ __all__ = [
     "lanczos_eigenpairs",
     "leading_eigenpairs",
     "sample_columns",
+    "rprop",
+    "RpropResult",
     "SOLVERS",
     "SolverName",
     "choose_solver",

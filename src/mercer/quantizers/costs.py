@@ -17,7 +17,9 @@ _LEAST_SMOOTHING, _TINY = 1e-4, 1e-150
 
 
 class Cost(ABC):
-    """c(x, f(z)) as a function of the residual x - f(z), whose missing entries are 0.
+    """What it costs to replace a row x by a point f(z), as a function of the residual x - f(z).
+
+    Missing entries have residual 0.
 
     Attributes
     ----------
@@ -139,3 +141,8 @@ class AbsoluteCost(Cost):
     def exact(self) -> AbsoluteCost:
         """Without smoothing."""
         return AbsoluteCost()
+
+
+def cost_of(name: str, sigma: float) -> Cost:
+    """The cost of a name; sigma is that of Huber's."""
+    return {"squared": SquaredCost(), "l1": AbsoluteCost(), "huber": HuberCost(float(sigma))}[name]

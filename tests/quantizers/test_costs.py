@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mercer.manifolds import AbsoluteCost, HuberCost, SquaredCost
+from mercer.quantizers import AbsoluteCost, HuberCost, SquaredCost
 
 COSTS = [SquaredCost(), HuberCost(0.7), AbsoluteCost(0.2)]
 

@@ -1,0 +1,151 @@
+"""The pass over all pairs of rows: for the Gaussian kernel, and for the quartic one where most pairs are in reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.graphs.searches import Tree
+from mercer.kernels import Gaussian
+from mercer.kernels.blas import allowed_threads, single_threaded_blas
+from mercer.kernels.gram import Gram
+from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.targets import Targets, padded
+
+Array = NDArray[Any]
+
+# Numbers in the weights of a block of rows: so that a block and its slopes stay in the cache.
+_BLOCK = 2**18
+# Rows go to threads in so many strips, however many threads there are: sums do not depend on their number.
+_STRIPS = 16
+# So few pairs are done before a second thread has started.
+_FEW_PAIRS = 2**17
+# exp(-r² / 2) = 2^-(scale r)²
+_SCALE = math.sqrt(0.5 / math.log(2.0))
+# Rounding of squared distances: the last neighbour to exclude is excluded however its distance was rounded.
+TIE = 1.0 + 1e-12
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a pass finds.
+
+    Attributes
+    ----------
+    errors : array of shape (N,)
+        E_s = ||y_s - f_s||².
+    isolated : array of shape (N,)
+        Rows for which no other within reach of the kernel counts: the nearest of those that may count does alone.
+    gradient : array of shape (N, q) or None
+        ½ ∂/∂U Σ_s E_s.
+    """
+
+    errors: Array
+    isolated: Array
+    gradient: Array | None
+
+
+class AllPairs:
+    """Errors of the regression on latent points u_s, and their gradient, in O(N² (d + q)) time and O(N) memory.
+
+    Gaussian weights are divided by the largest one of their column, so that the nearest row has weight, however far it
+    is.
+
+    Parameters
+    ----------
+    targets : Targets
+        What is regressed.
+    quartic : bool
+        (1 - r²)² for r < 1 instead of exp(-r² / 2).
+    n_excluded : int
+        Number of nearest neighbours, besides the row itself, that do not count for a row, with others as near as the
+        last of them; unless nothing else is left.
+    """
+
+    def __init__(self, targets: Targets, *, quartic: bool, n_excluded: int):
+        self._targets, self._quartic, self._n_excluded = targets, quartic, n_excluded
+
+    def weights(self, V: Array, U: Array) -> Array:
+        """Weights of all rows at new points, (M, N); rows sum to one."""
+        W = np.empty((len(V), len(U)))
+        nobody = np.full(len(V), -1)
+        self._fill(np.ascontiguousarray(self._scaled(U).T), self._scaled(V), nobody, nobody.astype(np.float64), W)
+        W /= W.sum(axis=1, keepdims=True)
+        return W
+
+    def sums(self, V: Array, U: Array) -> Array:
+        """Sums over the rows of Gaussian values at new points."""
+        return Gram(Gaussian(1.0), V, U) @ np.ones(len(U))
+
+    def run(self, U: Array, *, with_gradient: bool, rows: Array | None = None) -> Evaluation:
+        """Errors, and their gradient; errors of some rows only, without a gradient."""
+        from mercer.manifolds.ukr.gaussian_numba import add_gradients
+
+        rows = np.arange(len(U)) if rows is None else rows
+        points, radii = self._scaled(U), self._radii(U, rows)
+        columns = np.ascontiguousarray(points.T)
+        errors, isolated, gradient = np.empty(len(rows)), np.empty(len(rows), bool), np.empty(points[rows].shape)
+        height = max(8, _BLOCK // len(U))
+        strips = list(_strips(len(rows), height))
+        tasks: Any = enumerate(strips)
+        pulls = np.zeros((len(strips) if with_gradient else 0, *columns.shape))
+
+        def work(task: Any, buffers: tuple[Array, Array]) -> None:
+            number, strip = task
+            for start in range(strip.start, strip.stop, height):
+                block = slice(start, min(start + height, strip.stop))
+                own = rows[block]
+                V, W, slopes = points[own], buffers[0][: len(own)], buffers[1][: len(own)]
+                isolated[block] = self._fill(columns, V, own, radii[block], W)
+                if not with_gradient:
+                    errors[block] = self._targets.errors_of(W, own)
+                    continue
+                errors[block] = self._targets.errors_and_slopes(W, own, slopes)
+                add_gradients(columns, V, W, slopes, self._quartic, isolated[block], gradient[block], pulls[number])
+
+        def new_buffers() -> tuple[Array, Array]:
+            return np.empty((height, len(U))), np.empty((height if with_gradient else 0, len(U)))
+
+        n_threads = allowed_threads() if len(rows) * len(U) > _FEW_PAIRS else 1
+        with single_threaded_blas:
+            run_threaded(work, tasks, new_buffers, n_threads)
+        if not with_gradient:
+            return Evaluation(errors, isolated, None)
+        gradient += pulls.sum(axis=0).T
+        return Evaluation(errors, isolated, gradient[:, : U.shape[1]] / self._scale)
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 if self._quartic else _SCALE
+
+    def _fill(self, columns: Array, V: Array, own: Array, radii: Array, W: Array) -> Array:
+        """Kernel values, and which points are isolated."""
+        from mercer.manifolds.ukr.gaussian_numba import fill_weights
+
+        isolated = np.empty(len(V), dtype=bool)
+        fill_weights(columns, V, own, radii, self._quartic, W, isolated)
+        return isolated
+
+    def _scaled(self, U: Array) -> Array:
+        """Points in units of the compiled functions."""
+        return padded(U * self._scale, 2)
+
+    def _radii(self, U: Array, rows: Array) -> Array:
+        """Squared distances up to which neighbours are excluded."""
+        if self._n_excluded == 0:
+            return np.full(len(rows), -1.0)
+        V = U if len(rows) == len(U) else U[rows]
+        distances = Tree(U).nearest(V, self._n_excluded + 1)[0][:, -1]
+        return (distances * self._scale) ** 2 * TIE
+
+
+def _strips(n: int, height: int) -> Iterator[slice]:
+    """Slices of whole blocks, _STRIPS of them or fewer."""
+    length = math.ceil(n / _STRIPS / height) * height
+    for start in range(0, n, length):
+        yield slice(start, min(start + length, n))

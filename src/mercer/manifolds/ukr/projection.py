@@ -1,0 +1,127 @@
+"""Projection of rows on a surface of unsupervised kernel regression, inside of the domain where it is dense enough."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from mercer.kernels.blas import allowed_threads, single_threaded_blas
+from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.surface import Surface
+
+Array = NDArray[Any]
+
+# Numbers in the largest temporary array of a block of rows, and how many rows it has at least.
+_BLOCK, _FEWEST_ROWS = 2**18, 32
+# Starts are apart by so many widths of the kernel.
+_APART = 1.0
+# Distances beyond which a training point has no weight: from a point that is near its nearest one.
+_REACH = {"gaussian": 8.0, "quartic": 2.0}
+# Rounding by which a point may be outside of the domain, in the logarithm of the density.
+_SLACK = 1e-9
+
+
+class SurfaceProjection(NamedTuple):
+    """Latent points (M, q), and the squared distances of the rows from their images, in entries that are known (M,)."""
+
+    Z: Array
+    squares: Array
+
+
+class SurfaceProjector:
+    """Finds argmin_z ||y - f(z)||² subject to p(z) >= threshold K(0), [Meinicke2005]_, eq. (19), for many rows at once.
+
+    From the nearest images of training points, a kernel width apart from each other, damped Gauss-Newton steps, each in
+    the plane where the log density, linearised, stays above the threshold. No step is taken that raises the distance
+    or leaves the domain.
+
+    Parameters
+    ----------
+    surface : Surface
+        The surface.
+    log_threshold : float
+        Logarithm of the threshold η; at least one training point must be as dense.
+    n_starts : int
+        Starts for each row.
+    max_steps : int
+        Most steps.
+    tol : float
+        A row goes on until a step promises less than this share of its distance.
+    """
+
+    def __init__(
+        self, surface: Surface, log_threshold: float, *, n_starts: int = 3, max_steps: int = 50, tol: float = 1e-6
+    ):
+        self._surface, self._log_threshold = surface, log_threshold
+        self._n_starts, self._max_steps, self._tol = n_starts, max_steps, tol
+        images, inside = [], []
+        for block in self._blocks(len(surface.Z)):
+            at = surface(surface.Z[block])
+            images.append(at.F)
+            inside.append(at.log_density >= log_threshold - _SLACK)
+        self._inside = np.flatnonzero(np.concatenate(inside))
+        self._images = np.concatenate(images)[self._inside]
+        self._first, self._lists = _neighbour_lists(surface.U, _REACH[surface.density_kernel])
+
+    def _blocks(self, n_rows: int) -> list[slice]:
+        height = max(_FEWEST_ROWS, _BLOCK // len(self._surface.Z))
+        return [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
+
+    def __call__(self, Y: Array) -> SurfaceProjection:
+        """Project rows, whose missing entries are NaN."""
+        seen = ~np.isnan(Y)
+        known = None if seen.all() else seen.astype(np.float64)
+        Y = np.where(seen, Y, 0.0)
+        Z, squares = np.empty((len(Y), self._surface.Z.shape[1])), np.empty(len(Y))
+
+        def work(block: Any, _: None) -> None:
+            part = None if known is None else known[block]
+            Z[block], squares[block] = self._projected(Y[block], part)
+
+        with single_threaded_blas:
+            blocks: Any = self._blocks(len(Y))
+            run_threaded(work, blocks, lambda: None, min(allowed_threads(), len(blocks)))
+        return SurfaceProjection(Z, squares)
+
+    def _projected(self, Y: Array, known: Array | None) -> tuple[Array, Array]:
+        """The best of several descents."""
+        from mercer.manifolds.ukr.projection_numba import descend
+
+        surface = self._surface
+        Z, costs = np.empty((len(Y), surface.Z.shape[1])), np.empty(len(Y))
+        descend(
+            np.ascontiguousarray(Y - (surface.means if known is None else known * surface.means)),
+            np.ones((1, 1)) if known is None else np.ascontiguousarray(known),
+            self._starts(Y, known), surface.Z, surface.U, self._first, self._lists, surface.values, surface.seen,
+            surface.units.periods / (2 * np.pi), surface.density_kernel == "quartic",
+            self._log_threshold, self._max_steps, self._tol, Z, costs,
+        )  # fmt: skip
+        return Z, costs
+
+    def _starts(self, Y: Array, known: Array | None) -> Array:
+        """Positions of training points to start from, the most promising first, and then -1."""
+        images, places = self._images, self._surface.U[self._inside]
+        squares = -2.0 * (Y @ images.T)
+        squares += np.sum(images**2, axis=1) if known is None else known @ (images**2).T
+        starts = np.full((len(Y), self._n_starts), -1)
+        for s in range(self._n_starts):
+            nearest = squares.argmin(axis=1)
+            possible = np.isfinite(squares[np.arange(len(Y)), nearest])
+            starts[possible, s] = self._inside[nearest[possible]]
+            squares[_squared_distances(places[nearest], places) < _APART**2] = np.inf
+        return starts
+
+
+def _neighbour_lists(U: Array, reach: float) -> tuple[Array, Array]:
+    """Training points within reach of each: list i is lists[first[i]:first[i + 1]]."""
+    tree = cKDTree(U)
+    found = tree.query_ball_point(U, reach, workers=allowed_threads())
+    first = np.concatenate([[0], np.cumsum([len(near) for near in found])])
+    return first.astype(np.int64), np.concatenate([np.asarray(near, dtype=np.int64) for near in found])
+
+
+def _squared_distances(A: Array, B: Array) -> Array:
+    return np.asarray(np.sum(A**2, axis=1)[:, None] - 2.0 * A @ B.T + np.sum(B**2, axis=1))

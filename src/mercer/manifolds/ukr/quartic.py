@@ -1,0 +1,201 @@
+"""The sparse pass for the quartic kernel: lists of the rows within reach, kept until points have moved too far."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer.graphs.searches import Tree
+from mercer.kernels.blas import allowed_threads
+from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.gaussian import AllPairs, Evaluation
+from mercer.manifolds.ukr.targets import Targets, padded
+
+Array = NDArray[Any]
+
+# Lists hold what is nearer than 1 + skin, and hold good until a point has moved by half of the skin.
+_SKIN = 0.3
+# Lists longer than this share of all pairs take more time than the pass over all pairs, longer than this more memory
+# than they should (1 GiB).
+_MOST_SHARE, _MOST_PAIRS = 0.25, 2**26
+# Cells are made along so many coordinates, and there are so many of them for each point.
+_CELL_DIMS, _CELLS_PER_POINT = 3, 4
+# Pairs of new points and rows that are looked at together, at most.
+_BLOCK = 2**22
+# Points for one call of a compiled function, and so few that a second thread does not pay.
+_STRIP, _FEW_POINTS = 512, 1024
+
+
+class Cells:
+    """Points sorted by the cells of a grid, whose sides are no shorter than a reach.
+
+    Attributes
+    ----------
+    order : array of shape (N,)
+        Positions of the sorted points.
+    U : array of shape (N, q)
+        The sorted points, with a coordinate of zeros if their number is odd.
+    """
+
+    def __init__(self, U: Array, reach: float):
+        extents = np.ptp(U, axis=0)
+        self._dims = np.argsort(-extents, kind="stable")[:_CELL_DIMS]
+        extents = extents[self._dims]
+        sides = np.maximum(np.minimum(extents / reach, len(U)).astype(np.int64), 1)
+        while np.prod(sides) > _CELLS_PER_POINT * len(U):
+            sides[sides.argmax()] //= 2
+        self._reach, self._low = reach, U[:, self._dims].min(axis=0)
+        self._lengths = np.where(extents > 0.0, extents, 1.0) / sides
+        self._sides = np.ones(_CELL_DIMS, dtype=np.int64)
+        self._sides[-len(sides) :] = sides
+        cells = np.minimum(self._cells(U), self._sides - 1)
+        numbers = (cells[:, 0] * self._sides[1] + cells[:, 1]) * self._sides[2] + cells[:, 2]
+        self.order = np.argsort(numbers, kind="stable")
+        self.U = padded(U[self.order], 2)
+        counts = np.bincount(numbers, minlength=int(np.prod(self._sides)))
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+
+    def _cells(self, V: Array) -> Array:
+        """Coordinates of the cells of points, at most two outside of the grid."""
+        cells = np.zeros((len(V), _CELL_DIMS), dtype=np.int64)
+        places = np.floor((V[:, self._dims] - self._low) / self._lengths)
+        cells[:, -len(self._dims) :] = np.clip(places, -2.0, self._sides[-len(self._dims) :] + 1.0)
+        return cells
+
+    def neighbours(self, V: Array | None = None, most: float = math.inf) -> tuple[Array, Array]:
+        """Lists of the sorted points within reach of points V, or of one another: offsets, and positions.
+
+        If they would be longer than `most`, offsets only.
+        """
+        from mercer.manifolds.ukr.quartic_numba import find_neighbours
+
+        itself = np.arange(len(self.U)) if V is None else np.full(len(V), -1)
+        V = self.U if V is None else padded(V, 2)
+        cells, counts = self._cells(V), np.zeros(len(V), dtype=np.int64)
+        parts: dict[int, Array] = {}
+
+        def find(strip: slice) -> None:
+            if sum(len(part) for part in list(parts.values())) > most:
+                return
+            points = self.U, V[strip], cells[strip], self._sides, self._starts, itself[strip], self._reach**2
+            room = find_neighbours(*points, counts[strip], np.empty(0, dtype=np.int32))
+            found = np.empty(room + 1, dtype=np.int32)
+            parts[strip.start] = found[: find_neighbours(*points, counts[strip], found)].copy()
+
+        over_strips(find, len(V))
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        if offsets[-1] > most:
+            parts = {}
+        return offsets, np.concatenate([np.empty(0, dtype=np.int32), *(parts[start] for start in sorted(parts))])
+
+
+class NeighbourPairs:
+    """Errors of the regression with quartic weights, and their gradient, in O(d nonzeros) time.
+
+    Rows whose neighbours are all farther than 1, or excluded, are isolated: the nearest row that may count takes all
+    the weight, and their error does not change with the latent points. Memory: 16 bytes for each pair in the lists;
+    where these would hold more than a quarter of all pairs, or more than 2^26, the pass goes over all pairs.
+
+    Parameters
+    ----------
+    targets : Targets
+        What is regressed.
+    n_excluded : int
+        As for `AllPairs`.
+    """
+
+    def __init__(self, targets: Targets, *, n_excluded: int):
+        self._targets, self._n_excluded = targets, n_excluded
+        self._all_pairs = AllPairs(targets, quartic=True, n_excluded=n_excluded)
+        self._lists: _Lists | None = None
+        self.n_rebuilt = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lists, which are found again when they are needed."""
+        return {**vars(self), "_lists": None}
+
+    def run(self, U: Array, *, with_gradient: bool) -> Evaluation:
+        """Errors, and their gradient."""
+        if self._lists is None or not self._lists.hold_for(U):
+            self._lists = _Lists(U, self._targets)
+            self.n_rebuilt += 1
+        if self._lists.too_long:
+            return self._all_pairs.run(U, with_gradient=with_gradient)
+        errors, gradient = self._lists.run(U, self._n_excluded, with_gradient=with_gradient)
+        isolated = np.isnan(errors)
+        if isolated.any():
+            errors[isolated] = self._all_pairs.run(U, with_gradient=False, rows=np.flatnonzero(isolated)).errors
+        return Evaluation(errors, isolated, gradient)
+
+    def weights(self, V: Array, U: Array) -> Any:
+        """Weights of all rows at new points, sparse of shape (M, N); rows sum to one."""
+        K = _values(V, Cells(U, 1.0))
+        totals = K.sum(axis=1)
+        alone = np.flatnonzero(totals == 0.0)
+        nearest = Tree(U).nearest(V[alone], 1)[1][:, 0]
+        totals[alone] = 1.0
+        shares = sparse.csr_array(K / totals[:, None])
+        return shares + sparse.csr_array((np.ones(len(alone)), (alone, nearest)), shape=K.shape)
+
+    def sums(self, V: Array, U: Array) -> Array:
+        """Sums over the rows of kernel values at new points."""
+        cells, height = Cells(U, 1.0), max(64, _BLOCK // len(U))
+        blocks = [V[start : start + height] for start in range(0, len(V), height)]
+        return np.concatenate([np.zeros(0), *(_values(block, cells).sum(axis=1) for block in blocks)])
+
+
+class _Lists:
+    """The rows within reach of each row, both ways."""
+
+    def __init__(self, U: Array, targets: Targets):
+        self._U = U.copy()
+        cells = Cells(U, 1.0 + _SKIN)
+        self._order = cells.order
+        self._offsets, self._found = cells.neighbours(most=min(_MOST_SHARE * len(U) ** 2, _MOST_PAIRS))
+        self.too_long = self._offsets[-1] > len(self._found)
+        if not self.too_long:
+            from mercer.manifolds.ukr.quartic_numba import link_mirrored
+
+            self._mirror, self._Q = np.empty_like(self._found), np.empty(len(self._found))
+            link_mirrored(self._offsets, self._found, self._mirror)
+            self._pass = targets.pass_over_lists(self._order)
+
+    def hold_for(self, U: Array) -> bool:
+        """Whether no row has moved so far that the lists may lack a pair."""
+        if U.shape != self._U.shape:
+            return False
+        moved = U - self._U
+        return bool(np.einsum("ij,ij->i", moved, moved).max() < (_SKIN / 2.0) ** 2)
+
+    def run(self, U: Array, n_excluded: int, *, with_gradient: bool) -> tuple[Array, Array | None]:
+        """Errors, NaN for isolated rows, and their gradient."""
+        from mercer.manifolds.ukr.quartic_numba import gather_gradient
+
+        n, points = len(U), padded(U[self._order], 2)
+        lists, Q, values, pulls = (self._offsets, self._found), self._Q, np.empty(n), np.empty_like(points)
+        over_strips(lambda s: self._pass(s.start, s.stop, points, *lists, n_excluded, with_gradient, values, Q), n)
+        errors, gradient = np.empty(n), np.empty_like(U)
+        errors[self._order] = values
+        if not with_gradient:
+            return errors, None
+        over_strips(lambda s: gather_gradient(s.start, s.stop, points, *lists, self._mirror, Q, pulls), n)
+        gradient[self._order] = pulls[:, : U.shape[1]]
+        return errors, gradient
+
+
+def _values(V: Array, cells: Cells) -> Any:
+    """(1 - ||v - u||²)² of new points against the points in cells, where positive: sparse of shape (M, N)."""
+    offsets, found = cells.neighbours(V)
+    rows = np.repeat(np.arange(len(V)), np.diff(offsets))
+    values = (1.0 - np.sum((V[rows] - cells.U[found, : V.shape[1]]) ** 2, axis=1)) ** 2
+    return sparse.csr_array((values, cells.order[found], offsets), shape=(len(V), len(cells.U)))
+
+
+def over_strips(work: Any, n: int) -> None:
+    """Call work(strip) for slices of n points, which share no result, on all threads."""
+    strips: Any = (slice(start, min(start + _STRIP, n)) for start in range(0, n, _STRIP))
+    run_threaded(lambda strip, _: work(strip), strips, lambda: None, allowed_threads() if n > _FEW_POINTS else 1)

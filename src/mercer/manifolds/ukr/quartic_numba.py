@@ -1,0 +1,217 @@
+"""Compiled parts of the sparse pass: points within reach of others by cells, and errors and slopes over lists of them.
+
+Points are padded with zeros to an even number of coordinates, two of which are taken at once.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int32, int64, njit, void
+
+from mercer.manifolds.ukr.gaussian import TIE
+from mercer.manifolds.ukr.targets import NOTHING
+
+_INLINED: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+_COMPILE: Any = {"cache": True, **_INLINED}
+_VECTOR, _MATRIX = float64[::1], float64[:, ::1]
+
+
+@njit(inline="always", **_INLINED)
+def _squared_distance(U, r, V, s):  # type: ignore[no-untyped-def]
+    """||u_r - v_s||², of points with an even number of coordinates."""
+    total = 0.0
+    for k in range(0, U.shape[1], 2):
+        d0, d1 = U[r, k] - V[s, k], U[r, k + 1] - V[s, k + 1]
+        total += d0 * d0 + d1 * d1
+    return total
+
+
+@njit(
+    int64(_MATRIX, _MATRIX, int64[:, ::1], int64[::1], int64[::1], int64[::1], float64, int64[::1], int32[::1]),
+    **_COMPILE,
+)
+def find_neighbours(U, V, cells, sides, starts, itself, reach, counts, found):  # type: ignore[no-untyped-def]
+    """Write the positions in U, increasing, of the points within reach of each point of V, one list after the other.
+
+    Returns the length of all lists, and writes that of each to `counts`; or, if `found` has no room, returns how much
+    room suffices. Points U are sorted by cell: those of (c0, c1, c2) are starts[c] to starts[c + 1], with c = (c0
+    sides[1] + c1) sides[2] + c2. Cells of V may lie outside. Points of V that are points of U, at positions `itself`,
+    are not neighbours of themselves.
+    """
+    measuring = len(found) == 0
+    place = 0
+    for i in range(len(V)):
+        before = place
+        last_low, last_high = max(cells[i, 2] - 1, 0), min(cells[i, 2] + 1, sides[2] - 1)
+        for c0 in range(max(cells[i, 0] - 1, 0), min(cells[i, 0] + 2, sides[0])):
+            for c1 in range(max(cells[i, 1] - 1, 0), min(cells[i, 1] + 2, sides[1])):
+                if last_low > last_high:
+                    continue
+                row = (c0 * sides[1] + c1) * sides[2]
+                low, high = starts[row + last_low], starts[row + last_high + 1]
+                if measuring:
+                    place += high - low + 1
+                    continue
+                for j in range(low, high):
+                    # Written before it is known whether it stays: no branch that cannot be foreseen.
+                    found[place] = j
+                    place += (_squared_distance(U, j, V, i) < reach) & (j != itself[i])
+        counts[i] = place - before
+    return place
+
+
+@njit(void(int64[::1], int32[::1], int32[::1]), **_COMPILE)
+def link_mirrored(offsets, found, mirror):  # type: ignore[no-untyped-def]
+    """Where in the lists the pair (s, r) is, for each pair (r, s): lists are increasing, and hold both."""
+    cursor = offsets.copy()
+    for s in range(len(offsets) - 1):
+        for p in range(offsets[s], offsets[s + 1]):
+            r = found[p]
+            mirror[p] = cursor[r]
+            cursor[r] += 1
+
+
+@njit(inline="always", **_INLINED)
+def _longest(offsets, start, stop):  # type: ignore[no-untyped-def]
+    """Length of the longest of some lists."""
+    longest = 0
+    for s in range(start, stop):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    return longest
+
+
+@njit(inline="always", **_INLINED)
+def _who_counts(U, s, offsets, found, smallest, Q, rows, places, weights):  # type: ignore[no-untyped-def]
+    """Neighbours of point s with weights (1 - d²)² > 0, where in the lists they are, and how many.
+
+    Writes 1 - d² to Q at their places, and zero at others. `smallest` is room for the distances of neighbours to
+    exclude; if not all of these are within reach, none is left.
+    """
+    count, n = len(smallest), 0
+    smallest[:] = np.inf
+    for p in range(offsets[s], offsets[s + 1]):
+        r = found[p]
+        d = _squared_distance(U, r, U, s)
+        Q[p] = 0.0
+        # Written before it is known whether it stays: no branch that cannot be foreseen.
+        rows[n], places[n], weights[n] = r, p, d
+        n += d < 1.0
+    radius = -1.0
+    if count > 0:
+        for i in range(n):
+            d = weights[i]
+            if d < smallest[count - 1]:
+                place = count - 1
+                while place > 0 and smallest[place - 1] > d:
+                    smallest[place] = smallest[place - 1]
+                    place -= 1
+                smallest[place] = d
+        radius = smallest[count - 1] * TIE
+    left = 0
+    for i in range(n):
+        d = weights[i]
+        if d > radius:
+            Q[places[i]] = 1.0 - d
+            rows[left], places[left], weights[left] = rows[i], places[i], (1.0 - d) ** 2
+            left += 1
+    return left
+
+
+@njit(
+    void(_MATRIX, int64, int64, int64, int64, _MATRIX, int64[::1], int32[::1], int64, boolean, _VECTOR, _VECTOR),
+    **_COMPILE,
+)
+def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
+    """Errors of points start to stop, NaN where a point is isolated, and if `slopes` Q_rs = 2 (1 - d²) ∂E_s/∂k_rs.
+
+    Features are d columns of vectors and then what weighs: one column for all (`step` 0), or one for each (`step` 1);
+    with zeros to a multiple of four. Without slopes, Q is of no use.
+    """
+    m, longest = features.shape[1], _longest(offsets, start, stop)
+    rows, places = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    weights, smallest, P, H = np.empty(longest), np.empty(n_excluded), np.empty(m), np.empty(m)
+    for s in range(start, stop):
+        n = _who_counts(U, s, offsets, found, smallest, Q, rows, places, weights)
+        if n == 0:
+            errors[s] = np.nan
+            continue
+        # Four columns at once, since sums that stay in registers take a third of the time.
+        for c in range(0, m, 4):
+            p0, p1, p2, p3 = 0.0, 0.0, 0.0, 0.0
+            for i in range(n):
+                r, weight = rows[i], weights[i]
+                p0 += weight * features[r, c]
+                p1 += weight * features[r, c + 1]
+                p2 += weight * features[r, c + 2]
+                p3 += weight * features[r, c + 3]
+            P[c], P[c + 1], P[c + 2], P[c + 3] = p0, p1, p2, p3
+        H[:] = 0.0
+        error = 0.0
+        for c in range(d):
+            total, own = P[d + step * c], features[s, d + step * c]
+            inverse = 1.0 / total if total > NOTHING else 0.0
+            f = P[c] * inverse
+            residual = (f - features[s, c]) * own
+            error += residual**2
+            H[c] = residual * inverse
+            H[d + step * c] -= f * H[c]
+        errors[s] = error
+        if not slopes:
+            continue
+        weights[:n] = 0.0
+        for c in range(0, m, 4):
+            h0, h1, h2, h3 = H[c], H[c + 1], H[c + 2], H[c + 3]
+            for i in range(n):
+                r = rows[i]
+                weights[i] += (
+                    features[r, c] * h0 + features[r, c + 1] * h1 + features[r, c + 2] * h2 + features[r, c + 3] * h3
+                )
+        for i in range(n):
+            Q[places[i]] *= 4.0 * weights[i]
+
+
+@njit(
+    void(_MATRIX, int64[::1], int64, int64, _MATRIX, int64[::1], int32[::1], int64, boolean, _VECTOR, _VECTOR),
+    **_COMPILE,
+)
+def gram_pass(K, order, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
+    """As `vector_pass`, with inner products K; point s is row order[s] of K. Slopes cost nothing."""
+    longest = _longest(offsets, start, stop)
+    rows, places = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    b, M, smallest = np.empty(longest), np.empty(longest), np.empty(n_excluded)
+    for s in range(start, stop):
+        n = _who_counts(U, s, offsets, found, smallest, Q, rows, places, b)
+        if n == 0:
+            errors[s] = np.nan
+            continue
+        total = 0.0
+        for i in range(n):
+            rows[i] = order[rows[i]]
+            total += b[i]
+        own = order[s]
+        own_slope, mean_slope = 0.0, 0.0
+        for i in range(n):
+            r = rows[i]
+            slope = 0.0
+            for j in range(n):
+                slope += K[r, rows[j]] * b[j]
+            M[i] = slope / total - K[r, own]
+            mean_slope += b[i] * M[i]
+            own_slope += b[i] * K[r, own]
+        mean_slope, own_slope = mean_slope / total, own_slope / total - K[own, own]
+        errors[s] = max(mean_slope - own_slope, 0.0)
+        for i in range(n):
+            Q[places[i]] *= 4.0 * (M[i] - mean_slope) / total
+
+
+@njit(void(int64, int64, _MATRIX, int64[::1], int32[::1], int32[::1], _VECTOR, _MATRIX), **_COMPILE)
+def gather_gradient(start, stop, U, offsets, found, mirror, Q, gradient):  # type: ignore[no-untyped-def]
+    """Σ_r (Q_rs + Q_sr) (u_r - u_s) for points s from start to stop."""
+    for s in range(start, stop):
+        for k in range(0, U.shape[1], 2):
+            g0, g1, u0, u1 = 0.0, 0.0, U[s, k], U[s, k + 1]
+            for p in range(offsets[s], offsets[s + 1]):
+                pull, r = Q[p] + Q[mirror[p]], found[p]
+                g0 += pull * (U[r, k] - u0)
+                g1 += pull * (U[r, k + 1] - u1)
+            gradient[s, k], gradient[s, k + 1] = g0, g1

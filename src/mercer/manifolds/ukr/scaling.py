@@ -1,0 +1,127 @@
+"""The scale of latent points, in widths of the density kernel: likelihood, then a grid, then a direct search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.spatial.distance import pdist, squareform
+
+Array = NDArray[Any]
+
+# Rows that the likelihood of starts is computed on.
+_SAMPLE = 400
+# Scales around that of the likelihood that are tried, and evaluations of the direct search for each coordinate.
+_GRID = np.geomspace(0.2, 5.0, 11)
+_EVALUATIONS = 25
+# The widest and the narrowest kernel whose likelihood is looked at, in distances of nearest neighbours.
+_WIDEST, _NARROWEST = 1e3, 1.0
+
+
+@dataclass(frozen=True)
+class ScaledStart:
+    """A start in units of the kernel width.
+
+    Attributes
+    ----------
+    scales : array of shape (q,)
+        What the coordinates in the box were multiplied by.
+    error : float
+        The objective there.
+    """
+
+    scales: Array
+    error: float
+
+
+def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
+    """The width of a Gaussian kernel at which rows are most likely by the density of the others.
+
+    argmax_h Σ_i log Σ_{j≠i} exp(-||z_i - z_j||² / (2h²)) - q log h, which grows beyond all bounds as h → 0 if rows are
+    equal: h is at least the median distance of nearest neighbours that are not equal.
+
+    Parameters
+    ----------
+    Z : array of shape (N, q)
+        Rows.
+    n_rows : int
+        About so many of them at most tell the width of all, as it falls with N^(-1/(q+4)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifolds.ukr.scaling import likelihood_width
+    >>> width = likelihood_width(np.random.default_rng(0).normal(size=(500, 2)))
+    >>> bool(0.2 < width < 0.5)
+    True
+    """
+    N, q = Z.shape
+    some = Z[:: max(1, N // n_rows)]
+    squares = squareform(pdist(some, "sqeuclidean"))
+    np.fill_diagonal(squares, np.inf)
+    nearest = squares.min(axis=1)
+    if not np.any(nearest > 0):
+        return 1.0
+    length2 = float(np.median(nearest[nearest > 0]))
+    relative = np.subtract(squares, nearest[:, None], out=squares)  # the largest exponential of each row is then 1
+
+    def loss(log_h: float) -> float:
+        factor = -0.5 / (length2 * np.exp(2 * log_h))
+        return float(q * log_h - np.mean(np.log(np.exp(factor * relative).sum(axis=1)) + factor * nearest))
+
+    bounds = (np.log(_NARROWEST), np.log(_WIDEST))
+    coarse = np.linspace(*bounds, 15)
+    best = coarse[np.argmin([loss(x) for x in coarse])]
+    step = coarse[1] - coarse[0]
+    near = (max(bounds[0], best - step), min(bounds[1], best + step))
+    log_h = minimize_scalar(loss, bounds=near, method="bounded", options={"xatol": 1e-3}).x
+    return float(np.sqrt(length2) * np.exp(log_h) * (len(some) / N) ** (1.0 / (q + 4)))
+
+
+def first_scale(box: Array, density_kernel: str) -> Array:
+    """Scales of the coordinates of a start that make them as dense as the likelihood wants them.
+
+    The quartic kernel has variance 1 / (q + 6) in each coordinate, where the Gaussian kernel has 1.
+    """
+    deviations = box.std(axis=0)
+    standard = box / np.where(deviations > 0, deviations, 1.0)
+    width = likelihood_width(standard, n_rows=_SAMPLE)
+    if density_kernel == "quartic":
+        width *= np.sqrt(box.shape[1] + 6.0)
+    return np.asarray(1.0 / (np.where(deviations > 0, deviations, 1.0) * width))
+
+
+def grid_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
+    """The best of some scales around the first, the same factor for all coordinates.
+
+    Where the error is infinite, points are isolated; if so on the whole grid, smaller scales are tried.
+    """
+    errors = [error_of(factor * first) for factor in _GRID]
+    while not np.isfinite(errors).any() and first.max() > np.finfo(np.float64).tiny:
+        first = first * _GRID[0]
+        errors = [error_of(factor * first) for factor in _GRID]
+    best = int(np.argmin(errors))
+    return ScaledStart(_GRID[best] * first, float(errors[best]))
+
+
+def searched_scale(error_of: Callable[[Array], float], start: ScaledStart) -> ScaledStart:
+    """Scales of the coordinates by a direct search (Nelder and Mead's) from some, each coordinate by itself."""
+    q = len(start.scales)
+    found = minimize(
+        lambda logs: error_of(start.scales * np.exp(logs)),
+        np.zeros(q),
+        method="Nelder-Mead",
+        options={
+            "initial_simplex": 0.3 * np.vstack([np.zeros(q), np.eye(q)]),
+            "maxfev": _EVALUATIONS * q,
+            "xatol": 0.01,
+            "fatol": 1e-4 * start.error,
+        },
+    )
+    if not found.fun < start.error:
+        return start
+    return ScaledStart(start.scales * np.exp(found.x), float(found.fun))

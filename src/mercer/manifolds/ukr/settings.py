@@ -1,0 +1,132 @@
+"""Parameters of `UnsupervisedKernelRegression`: checks, and what "auto" stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.manifolds.latent_space import LatentSpace, latent_space
+from mercer.manifolds.ukr.fitting import OPTIMIZERS, THRESHOLDS
+from mercer.manifolds.ukr.objective import DENSITY_KERNELS
+from mercer.manifolds.ukr.starts import NEIGHBOURS, candidate_names
+from mercer.parameters import check_choice, check_count, check_positive, is_number
+
+OWNER = "UnsupervisedKernelRegression"
+OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
+_MAX_ITER = 500
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters in numbers.
+
+    Attributes
+    ----------
+    space : LatentSpace
+        Lines and circles.
+    density_kernel : str
+        Its name.
+    n_excluded : int
+        Neighbours that are left out beside each point.
+    names : list of str
+        Starts; empty if coordinates are given.
+    optimizer : str
+        One of `OPTIMIZERS`.
+    thresholds : tuple of float
+        Of the homotopy.
+    max_iter : int
+        Most iterations.
+    """
+
+    space: LatentSpace
+    density_kernel: str
+    n_excluded: int
+    names: list[str]
+    optimizer: str
+    thresholds: tuple[float, ...]
+    max_iter: int
+
+
+def settings_of(parameters: dict[str, Any], n_rows: int) -> Settings:
+    """Check the parameters that need no data but the number of rows, and replace those that are "auto"."""
+    q = check_count(parameters["n_components"], "n_components", OWNER)
+    space = latent_space(parameters["topology"], q, OWNER)
+    density_kernel = check_choice(parameters["density_kernel"], DENSITY_KERNELS, "density_kernel", OWNER)
+    check_choice(parameters["optimizer"], ("auto", *OPTIMIZERS), "optimizer", OWNER)
+    max_iter = _MAX_ITER if parameters["max_iter"] is None else check_count(parameters["max_iter"], "max_iter", OWNER)
+    check_positive(parameters["tol"], "tol", OWNER, "it is a share of the objective")
+    if parameters["callback"] is not None and not callable(parameters["callback"]):
+        raise TypeError(
+            f"callback of {OWNER} must be callable or None, got {parameters['callback']!r}; give a function of the "
+            "iteration and the fit."
+        )
+    _check_threshold(parameters["density_threshold"])
+    n_excluded, optimizer = _n_excluded(parameters, n_rows, q), parameters["optimizer"]
+    if optimizer == "auto":
+        # Where neighbours change places the objective jumps, and a line search gets stuck.
+        optimizer = "rprop" if n_excluded else "rprop+lbfgs"
+    return Settings(
+        space, density_kernel, n_excluded, _names(parameters["init"]), optimizer, _thresholds(parameters["homotopy"]),
+        max_iter,
+    )  # fmt: skip
+
+
+def _n_excluded(parameters: dict[str, Any], n_rows: int, q: int) -> int:
+    """The number of neighbours that are left out, 0 for leave-one-out."""
+    objective, n_excluded = parameters["objective"], parameters["n_excluded"]
+    check_choice(objective, OBJECTIVES, "objective", OWNER)
+    automatic = isinstance(n_excluded, str) and n_excluded == "auto"
+    if not automatic:
+        check_count(n_excluded, "n_excluded", OWNER)
+        if objective == "leave_one_out":
+            raise ValueError(
+                f"n_excluded of {OWNER} must be 'auto' for objective='leave_one_out', got {n_excluded!r}; take "
+                "'leave_neighbours_out'."
+            )
+        if n_excluded > n_rows - 3:
+            raise ValueError(
+                f"n_excluded of {OWNER} must leave two rows or more of {n_rows} to predict from, got {n_excluded!r}; "
+                "leave out fewer."
+            )
+    if objective == "leave_one_out":
+        return 0
+    return automatic_n_excluded(n_rows, q) if automatic else int(n_excluded)
+
+
+def automatic_n_excluded(n_rows: int, n_components: int) -> int:
+    """One in 40 q² rows, five to twenty; fewer of less than fifty rows."""
+    return int(np.clip(n_rows // (40 * n_components**2), max(1, min(5, n_rows // 10)), 20))
+
+
+def _names(init: Any) -> list[str]:
+    if not isinstance(init, str):
+        return []
+    names = candidate_names(init)
+    if not names:
+        raise ValueError(
+            f"init of {OWNER} must be 'auto', one of {tuple(NEIGHBOURS)}, one of these with a number of neighbours "
+            f"like 'lle-12', or coordinates of the rows, got {init!r}; choose one of them."
+        )
+    return names
+
+
+def _thresholds(value: Any) -> tuple[float, ...]:
+    if isinstance(value, bool | np.bool_):
+        return THRESHOLDS if value else ()
+    valid = isinstance(value, tuple | list | np.ndarray) and all(is_number(eta) and 0 < eta < 1 for eta in value)
+    if not valid or np.any(np.diff(value) >= 0):
+        raise ValueError(
+            f"homotopy of {OWNER} must be True, False or falling numbers between 0 and 1, got {value!r}; these are "
+            "densities as shares of the largest."
+        )
+    return tuple(float(eta) for eta in value)
+
+
+def _check_threshold(rule: Any) -> None:
+    if not (isinstance(rule, str) and rule == "minimum") and not (is_number(rule) and 0 <= rule < 1):
+        raise ValueError(
+            f"density_threshold of {OWNER} must be 'minimum' or a number from 0 to 1, got {rule!r}; a number is the "
+            "share of training rows that may be less dense."
+        )

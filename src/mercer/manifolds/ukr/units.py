@@ -1,0 +1,77 @@
+"""Units of latent coordinates: widths of the density kernel inside, period 2 on circles outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LatentUnits:
+    """Lines and circles, whose periods are in widths of the kernel.
+
+    The latent domain is no box but where latent points are dense, and its natural unit is the width of the kernel:
+    lines have it outside as well. Circles have period 2 there, as in all latent spaces of Mercer.
+
+    Parameters
+    ----------
+    periods : array of shape (q,)
+        Infinite for lines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifolds.ukr.units import LatentUnits
+    >>> units = LatentUnits(np.array([np.inf, 10.0]))
+    >>> units.outside([[3.0, 7.5]]), units.inside([[3.0, -0.5]])
+    (array([[ 3. , -0.5]]), array([[ 3. , -2.5]]))
+    """
+
+    periods: Array
+
+    @cached_property
+    def is_circle(self) -> Array:
+        """For each coordinate, whether it is a circle."""
+        return np.isfinite(self.periods)
+
+    @cached_property
+    def _factors(self) -> Array:
+        return np.where(self.is_circle, self.periods / 2.0, 1.0)
+
+    def inside(self, Z: Any) -> Array:
+        """Points in widths of the kernel."""
+        return np.asarray(Z, dtype=np.float64) * self._factors
+
+    def outside(self, Z: Any) -> Array:
+        """Points as users see them: those on circles wrapped to [-1, 1)."""
+        Z = np.asarray(Z, dtype=np.float64) / self._factors
+        wrapped = (Z + 1.0) % 2.0 - 1.0
+        return np.where(self.is_circle, np.where(wrapped >= 1.0, -1.0, wrapped), Z)
+
+    def shortest(self, ways: Array) -> Array:
+        """Differences of points in widths, the short way around circles."""
+        periods = np.where(self.is_circle, self.periods, 1.0)
+        return np.where(self.is_circle, ways - periods * np.round(ways / periods), ways)
+
+    def unrolled(self, Z: Array) -> tuple[Array, Array]:
+        """Points (M, Q) of a Euclidean space, in which circles are circles, and the derivatives ∂u_c/∂z_a (M, q, Q)."""
+        q = len(self.periods)
+        U, T = np.empty((len(Z), q + int(self.is_circle.sum()))), np.zeros((len(Z), q, q + int(self.is_circle.sum())))
+        c = 0
+        for a in range(q):
+            if self.is_circle[a]:
+                radius = self.periods[a] / (2 * np.pi)
+                angle = Z[:, a] / radius
+                U[:, c], U[:, c + 1] = radius * np.cos(angle), radius * np.sin(angle)
+                T[:, a, c], T[:, a, c + 1] = -np.sin(angle), np.cos(angle)
+                c += 2
+            else:
+                U[:, c], T[:, a, c] = Z[:, a], 1.0
+                c += 1
+        return U, T

@@ -1,0 +1,34 @@
+import pytest
+
+from mercer import UnsupervisedKernelRegression
+from mercer.manifolds.ukr.fitting import THRESHOLDS
+from mercer.manifolds.ukr.settings import automatic_n_excluded, settings_of
+
+
+def settings(n_rows=400, **parameters):
+    return settings_of(UnsupervisedKernelRegression(**parameters).get_params(deep=False), n_rows)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "q", "expected"),
+    [(4, 1, 1), (20, 1, 2), (100, 1, 5), (300, 1, 7), (1000, 1, 20), (10**5, 1, 20), (300, 2, 5), (1000, 2, 6)],
+)
+def test_neighbours_that_are_left_out(n_rows, q, expected):
+    assert automatic_n_excluded(n_rows, q) == expected
+    assert settings(n_rows, n_components=q).n_excluded == expected
+
+
+def test_what_auto_stands_for():
+    left_out, single = settings(), settings(objective="leave_one_out")
+    assert left_out.n_excluded > single.n_excluded == 0
+    assert (left_out.optimizer, single.optimizer) == ("rprop", "rprop+lbfgs")
+    assert settings(optimizer="lbfgs").optimizer == "lbfgs"
+    assert len(left_out.names) > 5
+    assert settings(init=[[0.0, 1.0]]).names == []
+    assert left_out.max_iter == 500
+
+
+def test_thresholds():
+    assert settings().thresholds == ()
+    assert settings(homotopy=True).thresholds == THRESHOLDS
+    assert settings(homotopy=[0.5, 0.2]).thresholds == (0.5, 0.2)
