@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench clean
+.PHONY: demo examples test test-all check bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -12,6 +12,9 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
+	$(BIN)/mercer demo --out demo
+
+examples: $(READY)
 	for file in examples/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 # One process for each core, with one thread of BLAS: cores that wait for each other cost more than they give.

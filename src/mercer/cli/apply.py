@@ -1,0 +1,100 @@
+"""`mercer apply`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+import typer
+
+from mercer.cli.messages import conversation
+from mercer.cli.options import Encoding, Json, ModelPath, OutFile, Quiet, TableFile
+from mercer.cli.tables import result_path, write_table
+from mercer.report import InputError, MapModel, load_map, read_table
+
+
+def apply_command(
+    model: ModelPath,
+    file: TableFile,
+    inverse: Annotated[
+        bool, typer.Option("--inverse", help="From columns coordinate_1, ... back to rows of the table.")
+    ] = False,
+    impute: Annotated[
+        bool, typer.Option("--impute", help="Fill missing entries, and write the rows with their coordinates.")
+    ] = False,
+    encoding: Encoding = "utf-8",
+    out: OutFile = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Take new rows to their places on a map, or places back to rows.
+
+    Rows that lie far from the map are flagged: the map has seen nothing like them.
+    """
+    path = result_path(out, file, "rows" if inverse else "coordinates")
+    with conversation(quiet, as_json) as talk:
+        stored = load_map(model)
+        with talk.working():
+            frame = read_table(file, encoding=encoding).frame
+            result, notes = _rows(stored, frame) if inverse else _coordinates(stored, frame, impute)
+        write_table(result, path)
+        n_far = int(result["far"].sum()) if "far" in result.columns else 0
+        if n_far:
+            notes.append(f"{n_far} of {result.height} rows lie far from the map; see the column far.")
+        summary = {"kind": "apply", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
+        talk.conclude(summary, *notes, f"Result: {path}")
+
+
+def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl.DataFrame, list[str]]:
+    X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
+    Z, distances = model.coordinates(X), model.distances(X)
+    n_unknown = int(np.isnan(X).all(axis=1).sum())
+    if n_unknown:
+        notes.append(f"{n_unknown} rows have no usable entry, and no place on the map.")
+    columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
+    result = pl.DataFrame({"row": np.arange(1, len(X) + 1), **columns, "distance": distances})
+    result = result.with_columns(pl.selectors.float().fill_nan(None)).with_columns(far=pl.col("distance") > model.far)
+    if impute:
+        filled = model.schema.frame(np.nan_to_num(model.filled(X)))
+        n_filled = int(np.isnan(X).sum())
+        notes.append(f"{n_filled} missing entries were filled.")
+        result = result.hstack(_given_or_filled(frame, filled))
+    return result, notes
+
+
+def _given_or_filled(frame: pl.DataFrame, filled: pl.DataFrame) -> pl.DataFrame:
+    """Entries as they were given, and the filled ones where there was nothing."""
+    columns = []
+    for series in filled.get_columns():
+        if series.name not in frame.columns:
+            columns.append(series)
+            continue
+        given = frame[series.name].cast(series.dtype, strict=False)
+        if series.dtype.is_float():
+            given = pl.Series(series.name, np.where(np.isfinite(given.to_numpy()), given.to_numpy(), np.nan)).fill_nan(
+                None
+            )
+        columns.append(given.zip_with(given.is_not_null(), series))
+    return pl.DataFrame(columns)
+
+
+def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    dim = model.dim
+    names = [f"coordinate_{c + 1}" for c in range(dim)]
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise InputError(
+            f"The table must have the columns {', '.join(names)} for --inverse, got none called {', '.join(absent)}; "
+            "add them."
+        )
+    Z = frame.select(names).cast(pl.Float64, strict=False).to_numpy()
+    if not np.isfinite(Z).all():
+        raise InputError(
+            "Coordinates must be finite numbers for --inverse, got missing or infinite ones; leave those rows out."
+        )
+    try:
+        X = model.rows(Z)
+    except ValueError as error:
+        raise InputError(f"These coordinates are not on the map: {error}") from None
+    return model.schema.frame(X), []

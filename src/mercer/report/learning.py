@@ -1,0 +1,289 @@
+"""Kernel machines for a table: kernel and penalty by fast criteria, a loss by name, and a check on held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from mercer.kernels import Gaussian, Kernel, widths_for
+from mercer.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Laplace,
+    Logistic,
+    Loss,
+    Quantile,
+    Squared,
+    SquaredHinge,
+    optimal_epsilon,
+)
+from mercer.machines import KernelRidge, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer.relevance import RelevantDimensions
+from mercer.report.diagnosing import kernel_family
+from mercer.report.errors import InputError
+from mercer.report.memory import refuse_if_too_large
+from mercer.report.schema import TableSchema
+from mercer.report.targets import LearningProblem, Target
+
+Array = NDArray[Any]
+Progress = Callable[[str], None]
+
+# Losses by name, for the standard deviation of the noise; those of classes do not depend on it.
+REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "epsilon": lambda noise: EpsilonInsensitive(optimal_epsilon("normal") * noise),
+    "squared": lambda noise: Squared(),
+    "laplace": lambda noise: Laplace(),
+    "huber": lambda noise: Huber(noise),
+}
+CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "hinge": lambda noise: Hinge(),
+    "squared_hinge": lambda noise: SquaredHinge(),
+    "logistic": lambda noise: Logistic(),
+}
+LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
+# Kinds of kernels by the word that the user knows them by.
+KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
+# Rows that the kernel and the penalty are chosen on.
+_MOST_ROWS = 1000
+_HELD_OUT = 0.2
+# Penalties are kept within these bounds of C.
+_LEAST_C, _LARGEST_C = 1e-3, 1e5
+
+
+@dataclass(frozen=True)
+class MachineSettings:
+    """What the user asks of a machine.
+
+    Attributes
+    ----------
+    loss, kernel : str
+        Of `LOSSES` and `KERNELS`.
+    band : float or None
+        The share of targets that a prediction band is to hold.
+    seed : int
+        Of everything that is drawn.
+    """
+
+    loss: str = "auto"
+    kernel: str = "auto"
+    band: float | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class MachineModel:
+    """A machine as it is stored.
+
+    Attributes
+    ----------
+    machine : estimator
+        Of standardised rows and targets.
+    band : QuantileBand or None
+        Of the same.
+    schema, target : TableSchema, Target
+        How tables become rows, and what predictions mean.
+    """
+
+    machine: Any
+    band: Any
+    schema: TableSchema
+    target: Target
+
+    def predict(self, X: Array) -> pl.DataFrame:
+        """Predictions for rows of numbers, in the units of the table."""
+        rows = np.nan_to_num(X)
+        values = self.machine.predict(rows)
+        if self.target.classes is not None:
+            return pl.DataFrame({self.target.name: [str(value) for value in values]})
+        columns = {self.target.name: self._in_units(values)}
+        if self.band is not None:
+            ends = self._in_units(self.band.predict_interval(rows))
+            columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
+        return pl.DataFrame(columns)
+
+    def _in_units(self, values: Array) -> Array:
+        return np.asarray(values, dtype=np.float64) * self.target.scale + self.target.center
+
+
+@dataclass(frozen=True)
+class MachineResult:
+    """A machine, and how well it does on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    problem, model, settings
+        What was learned from, the machine fitted to all rows, and what was asked for.
+    kernel, C, loss : Kernel, float, Loss
+        What was chosen.
+    error, guess_error : float
+        Of held-out rows, and of the best constant: share of wrong classes, or root mean squared error.
+    coverage : float
+        Share of held-out targets in the band; NaN without one.
+    held_out : polars.DataFrame
+        Held-out targets ("truth") and their predictions.
+    warnings : list of str
+        What to be careful with.
+    """
+
+    problem: LearningProblem
+    model: MachineModel
+    settings: MachineSettings
+    kernel: Kernel
+    C: float
+    loss: Loss
+    error: float
+    guess_error: float
+    coverage: float
+    held_out: pl.DataFrame
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What was chosen: C is that of squared errors, and noise the size of errors."""
+
+    kernel: Kernel
+    loss: Loss
+    C: float
+    noise: float
+
+    def weight(self, loss: Loss) -> float:
+        """The C of a loss for which errors of the size of the noise pull as hard as squared errors do."""
+        steepest = float(np.max(np.abs(loss.derivative(np.array([-self.noise, self.noise])))))
+        return float(np.clip(self.C * self.noise / max(steepest, 1e-3), _LEAST_C, _LARGEST_C))
+
+
+def fit_machine(
+    problem: LearningProblem, settings: MachineSettings | None = None, *, progress: Progress | None = None
+) -> MachineResult:
+    """Fit a kernel machine: choose on most rows, check on the others, then fit all of them.
+
+    Parameters
+    ----------
+    problem : LearningProblem
+        Rows and target.
+    settings : MachineSettings
+        Loss, kernel, band and seed.
+    progress : callable, optional
+        progress(words) is called before each piece of work.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer.datasets import make_sinc
+    >>> from mercer.report import LearningProblem, fit_machine, table_from_frame
+    >>> X, y = make_sinc(100, noise=0.1, random_state=0)
+    >>> result = fit_machine(LearningProblem.read(table_from_frame(pl.DataFrame({"x": X[:, 0], "y": y})), "y"))
+    >>> result.error < 0.5 * result.guess_error
+    True
+    """
+    settings, say = settings or MachineSettings(), progress or (lambda words: None)
+    make_loss = _loss_maker(problem.target, settings)
+    X, y = problem.X, problem.y
+    refuse_if_too_large(24.0 * X.size + 60.0 * min(len(X), _MOST_ROWS) ** 2 + 2.0**30, f"fitting {len(X):,} rows")
+    train, test = _split(y, problem.target, settings.seed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        say("choosing the kernel and the penalty")
+        kernel, C, noise = _chosen(X[train], y[train], problem.target, settings)
+        machine = _Parts(kernel, make_loss(noise), C, noise)
+        say("checking on held-out rows")
+        part = _fitted(X[train], y[train], problem, machine, settings.band)
+        say("fitting all rows")
+        model = _fitted(X, y, problem, machine, settings.band)
+    said = [f"While fitting: {words}" for words in dict.fromkeys(str(w.message) for w in caught)]
+    held_out = part.predict(X[test])
+    truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
+    held_out = held_out.with_columns(truth=pl.Series(truth))
+    error, guess = _errors(held_out, problem.target, y[train], truth)
+    coverage = _coverage(held_out, problem.target)
+    if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
+        said.append(
+            f"The band holds only {100 * coverage:.0f}% of held-out rows: it is too narrow, as happens with few rows "
+            "or with columns that say nothing of the target."
+        )
+    return MachineResult(
+        problem, model, settings, kernel, machine.weight(machine.loss), machine.loss, error, guess, coverage, held_out,
+        [*problem.warnings, *said],
+    )  # fmt: skip
+
+
+def _loss_maker(target: Target, settings: MachineSettings) -> Callable[[float], Loss]:
+    classes = target.classes is not None
+    fitting = CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
+    name = next(iter(fitting)) if settings.loss == "auto" else settings.loss
+    if name not in fitting:
+        kind = "classes" if classes else "numbers"
+        raise InputError(f"--loss must be one of {', '.join(fitting)} for {kind}, got {name!r}; or give --task.")
+    if settings.band is not None and classes:
+        raise InputError(f"--band is for numbers, and {target.name} holds classes; leave it out.")
+    return fitting[name]
+
+
+def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
+    rows = np.arange(len(y))
+    counts = np.unique(y, return_counts=True)[1] if target.classes is not None else np.array([0])
+    # Classes of a single row cannot be on both sides.
+    stratify = y if counts.min() >= 2 and _HELD_OUT * len(y) >= len(counts) else None
+    train, test = train_test_split(rows, test_size=_HELD_OUT, random_state=seed, stratify=stratify)
+    if target.classes is not None and len(np.unique(y[train])) < 2:
+        raise InputError(
+            f"The target {target.name!r} must have two classes of several rows, got {counts.tolist()} rows; give more."
+        )
+    return np.sort(train), np.sort(test)
+
+
+def _chosen(X: Array, y: Array, target: Target, settings: MachineSettings) -> tuple[Kernel, float, float]:
+    """Kernel by the likelihood of relevant dimensions; C and the size of the noise by leave-one-out errors."""
+    if len(X) > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(settings.seed).choice(len(X), _MOST_ROWS, replace=False))
+        X, y = X[some], y[some]
+    family = _family(X, settings.kernel)
+    task = "regression" if target.classes is None else "classification"
+    relevant = RelevantDimensions(family, task=task, intercept=True).fit(X, y)
+    columns = y if target.classes is None else np.where(y[:, None] == np.unique(y), 1.0, -1.0)
+    ridge = KernelRidge(relevant.kernel_).fit(X, columns)
+    noise = max(float(ridge.leave_one_out_error_.min()), 1e-3)
+    return relevant.kernel_, 1.0 / ridge.penalty_, noise
+
+
+def _family(X: Array, name: str) -> list[Kernel]:
+    if name == "gaussian":
+        return [Gaussian(float(width)) for width in widths_for(X)]
+    family = kernel_family(X)
+    if name == "auto":
+        return family
+    return [kernel for kernel in family if type(kernel).__name__.lower() == name]
+
+
+def _fitted(X: Array, y: Array, problem: LearningProblem, parts: _Parts, coverage: float | None) -> MachineModel:
+    kind = SupportVectorRegressor if problem.target.classes is None else SupportVectorClassifier
+    machine, band = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss)).fit(X, y), None
+    if coverage is not None:
+        band = QuantileBand(parts.kernel, coverage=coverage, C=parts.weight(Quantile((1 + coverage) / 2))).fit(X, y)
+    return MachineModel(machine, band, problem.schema, problem.target)
+
+
+def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:
+    predicted = held_out[target.name].to_numpy()
+    if target.classes is not None:
+        values, counts = np.unique(y_train, return_counts=True)
+        return float(np.mean(predicted != truth)), float(np.mean(truth != values[np.argmax(counts)]))
+    mean = float(y_train.mean()) * target.scale + target.center
+    return float(np.sqrt(np.mean((predicted - truth) ** 2))), float(np.sqrt(np.mean((truth - mean) ** 2)))
+
+
+def _coverage(held_out: pl.DataFrame, target: Target) -> float:
+    if f"{target.name}_low" not in held_out.columns:
+        return np.nan
+    truth = held_out["truth"]
+    inside = (truth >= held_out[f"{target.name}_low"]) & (truth <= held_out[f"{target.name}_high"])
+    return float(np.mean(inside.to_numpy()))

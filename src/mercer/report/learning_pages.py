@@ -1,0 +1,138 @@
+"""What the reports and summaries of diagnoses and machines say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.report.diagnosing import DiagnosisResult
+from mercer.report.figures import denoised_picture, kernels_picture, learning_picture, prediction_picture
+from mercer.report.learning import MachineResult
+from mercer.report.model_files import model_bytes
+from mercer.report.outputs import json_bytes
+from mercer.report.pages import render, rounded, versions
+from mercer.report.stored_models import stored_machine
+
+
+def diagnosis_files(result: DiagnosisResult, command: str) -> dict[str, bytes]:
+    """The files of a diagnosis: report and summary."""
+    return {
+        "report.html": diagnosis_page(result, command),
+        "summary.json": json_bytes(diagnosis_summary(result, command)),
+    }
+
+
+def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
+    """All figures of a diagnosis, for programs."""
+    model, diagnosis = result.model, result.model.diagnosis_
+    curve = diagnosis.learning_curve
+    return {
+        "kind": "diagnosis", "partial": result.partial, "verdict": diagnosis.verdict, "evidence": _evidence(result),
+        "dimension": model.dimension_, "noise_level": model.noise_level_, "log_likelihood": model.log_likelihood_,
+        "kernel": repr(model.kernel_),
+        "learning_curve": None if curve is None else {
+            "rows": curve.sizes, "errors": curve.errors, "expected_now": curve.expected(curve.n),
+            "expected_with_twice_the_rows": curve.expected(2 * curve.n),
+        },
+        "columns": dict(result.columns), "table": result.problem.table.name, "target": result.problem.target.name,
+        "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
+        "notes": result.notes, "warnings": result.problem.warnings, "command": command, "versions": versions(),
+    }  # fmt: skip
+
+
+def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
+    """The report of a diagnosis."""
+    model, diagnosis = result.model, result.model.diagnosis_
+    largest = max((abs(cost) for _, cost in result.columns), default=1.0) or 1.0
+    return render(
+        "diagnosis.html.j2",
+        title=f"What can be known of {result.problem.target.name}",
+        result=result,
+        verdict=diagnosis.verdict[0].upper() + diagnosis.verdict[1:] + ".",
+        evidence=_evidence(result),
+        kernel=rounded(repr(model.kernel_)),
+        kernels=kernels_picture(model),
+        curve=None if diagnosis.learning_curve is None else learning_picture(diagnosis.learning_curve),
+        denoised=denoised_picture(model, result.y, result.problem.target),
+        columns=[(name, cost, 100 * max(cost, 0.0) / largest) for name, cost in result.columns],
+        command=command,
+        versions=versions(),
+    )
+
+
+def _evidence(result: DiagnosisResult) -> list[str]:
+    diagnosis = result.model.diagnosis_
+    lines = [*diagnosis.evidence, *([diagnosis.over_kernels] if diagnosis.over_kernels else [])]
+    return [rounded(line[0].upper() + line[1:] + ".") for line in lines]
+
+
+def machine_files(result: MachineResult, command: str) -> dict[str, bytes]:
+    """The files of a machine: model, report and summary."""
+    return {
+        "model.skops": model_bytes(stored_machine(result.model)),
+        "report.html": machine_page(result, command),
+        "summary.json": json_bytes(machine_summary(result, command)),
+    }
+
+
+def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
+    """All figures of a machine, for programs."""
+    machine = result.model.machine
+    return {
+        "kind": "machine", "partial": False, "verdict": machine_verdict(result),
+        "task": "regression" if result.problem.target.classes is None else "classification",
+        "error": result.error, "error_of_guessing": result.guess_error, "coverage": result.coverage,
+        "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
+        "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
+        "table": result.problem.table.name, "target": result.problem.target.name,
+        "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
+        "notes": result.problem.notes, "warnings": result.warnings, "command": command,
+        "seed": result.settings.seed, "versions": versions(),
+    }  # fmt: skip
+
+
+def machine_verdict(result: MachineResult) -> str:
+    """How good it is, in a sentence."""
+    name, gain = result.problem.target.name, 1.0 - result.error / result.guess_error if result.guess_error else 0.0
+    if result.problem.target.classes is None:
+        text = f"Held-out {name} is predicted to ± {result.error:.3g} (guessing the mean: ± {result.guess_error:.3g})."
+    else:
+        text = (
+            f"{100 * (1 - result.error):.1f}% of held-out rows get the right {name} (guessing the largest class: "
+            f"{100 * (1 - result.guess_error):.1f}%)."
+        )
+    if gain < 0.05:
+        text += " That is hardly better than guessing: ask `mercer diagnose` why."
+    if np.isfinite(result.coverage):
+        text += f" The band for {100 * (result.settings.band or 0):.3g}% holds {100 * result.coverage:.1f}% of them."
+    return text
+
+
+def machine_page(result: MachineResult, command: str) -> bytes:
+    """The report of a machine."""
+    target, held_out = result.problem.target, result.held_out
+    picture, confusion = None, None
+    if target.classes is None:
+        names = [f"{target.name}_low", f"{target.name}_high"]
+        interval = held_out.select(names).to_numpy() if names[0] in held_out.columns else None
+        picture = prediction_picture(
+            held_out["truth"].to_numpy(), held_out[target.name].to_numpy(), interval, target.name
+        )
+    else:
+        pairs = list(zip(held_out["truth"], held_out[target.name], strict=True))
+        confusion = [(true, [pairs.count((true, guess)) for guess in target.classes]) for true in target.classes]
+    return render(
+        "machine.html.j2",
+        title=f"Predicting {target.name}",
+        result=result,
+        summary=machine_summary(result, command),
+        picture=picture,
+        confusion=confusion,
+        classes=target.classes,
+        kernel=rounded(repr(result.kernel)),
+        loss=rounded(repr(result.loss)),
+        gap=float(np.max(result.model.machine.gap_)),
+        command=command,
+        versions=versions(),
+    )

@@ -1,0 +1,120 @@
+"""A fitted map as it is stored: it takes rows to coordinates and back, fills what is missing, and knows what is far."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.report.schema import TableSchema
+
+Array = NDArray[Any]
+
+# Rounds of filling missing entries by what the map makes of the row, for maps that do not take missing ones.
+_ROUNDS = 15
+# A row is far if its distance is more than this many times that of 99% of the training rows.
+_FAR_FACTOR, _FAR_SHARE = 1.5, 0.99
+
+
+@dataclass(frozen=True)
+class MapModel:
+    """A map of a table.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Has `transform` and `inverse_transform`.
+    schema : TableSchema
+        Of the tables that it takes.
+    method : str
+        A name of `METHODS`.
+    takes_missing : bool
+        Whether the estimator takes missing entries; otherwise they are filled before.
+    dim : int
+        Number of coordinates.
+    far : float
+        Distance beyond which rows are far from the map.
+    """
+
+    estimator: Any
+    schema: TableSchema
+    method: str
+    takes_missing: bool
+    dim: int
+    far: float = np.inf
+
+    def coordinates(self, X: Array) -> Array:
+        """Coordinates of rows of numbers; NaN for rows of which nothing is known."""
+        return _where_known(X, self.dim, lambda rows: coordinates_of(self.estimator, rows, self.takes_missing))
+
+    def distances(self, X: Array) -> Array:
+        """Distance of each row from its image on the map, per column that is known."""
+        return _where_known(X, 1, lambda rows: distances_of(self.estimator, rows, self.takes_missing)[:, None])[:, 0]
+
+    def filled(self, X: Array) -> Array:
+        """Rows whose missing entries are those of their image on the map."""
+        images = _where_known(X, X.shape[1], lambda rows: images_of(self.estimator, rows, self.takes_missing))
+        return np.where(np.isnan(X), images, X)
+
+    def rows(self, Z: Array) -> Array:
+        """Rows of numbers for coordinates."""
+        return np.asarray(self.estimator.inverse_transform(Z), dtype=np.float64)
+
+
+def _where_known(X: Array, n_columns: int, function: Callable[[Array], Array]) -> Array:
+    """Values of a function of rows, NaN for rows of which nothing is known."""
+    known = ~np.isnan(X).all(axis=1)
+    values = np.full((len(X), n_columns), np.nan)
+    if known.any():
+        values[known] = function(X[known])
+    return values
+
+
+def far_distance(distances: Array) -> float:
+    """The distance beyond which a row is far, from those of the training rows."""
+    return _FAR_FACTOR * float(np.nanquantile(distances, _FAR_SHARE))
+
+
+def coordinates_of(estimator: Any, X: Array, takes_missing: bool) -> Array:
+    """Coordinates of rows that may have missing entries."""
+    return _transformed(estimator, X if takes_missing else _completed(estimator, X))
+
+
+def images_of(estimator: Any, X: Array, takes_missing: bool) -> Array:
+    """What the map makes of each row: there and back."""
+    return _back(estimator, coordinates_of(estimator, X, takes_missing))
+
+
+def distances_of(estimator: Any, X: Array, takes_missing: bool) -> Array:
+    """Root mean square of what the map loses of each row, over its known entries."""
+    return np.sqrt(np.nanmean((X - images_of(estimator, X, takes_missing)) ** 2, axis=1))
+
+
+def _completed(estimator: Any, X: Array) -> Array:
+    """Rows whose missing entries agree with their images: begin with means, which are 0, and go there and back."""
+    missing = np.isnan(X)
+    rows = np.where(missing, 0.0, X)
+    some = missing.any(axis=1)
+    for _ in range(_ROUNDS if some.any() else 0):
+        images = _back(estimator, _transformed(estimator, rows[some]))
+        rows[some] = np.where(missing[some], images, rows[some])
+    return rows
+
+
+def _transformed(estimator: Any, X: Array) -> Array:
+    with warnings.catch_warnings():
+        # Rows that a graph does not reach are NaN; the report counts them.
+        warnings.simplefilter("ignore", UserWarning)
+        return np.asarray(estimator.transform(X), dtype=np.float64)
+
+
+def _back(estimator: Any, Z: Array) -> Array:
+    known = np.isfinite(Z).all(axis=1)
+    X = np.zeros((len(Z), estimator.n_features_in_))
+    if known.any():
+        X[known] = estimator.inverse_transform(Z[known])
+    return X

@@ -1,0 +1,390 @@
+"""The map of a table: fit several, choose by what is honest without labels, and say why."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.report.errors import InputError, MemoryRefusal
+from mercer.report.labels import labels_of, twin_of_label
+from mercer.report.map_models import MapModel, distances_of, far_distance
+from mercer.report.memory import refuse_if_too_large
+from mercer.report.methods import METHODS, MapSettings
+from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, paired_gain
+from mercer.report.schema import TableSchema, notes_and_warnings
+from mercer.report.tables import Table
+
+Array = NDArray[Any]
+Progress = Callable[[str], None]
+
+# Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
+_FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
+# A map is called better for a gain of so many standard errors.
+_ERRORS = 2.0
+# A larger share of missing entries than this is worth a warning.
+_MANY_MISSING = 0.2
+# So much less continuity than principal components have is worth one, too.
+_TORN = 0.05
+
+
+@dataclass(frozen=True)
+class FittedMap:
+    """One of the maps that were tried.
+
+    Attributes
+    ----------
+    method : str
+        A name of `METHODS`.
+    estimator : estimator
+        Fitted to all rows.
+    embedding : array of shape (n, dim)
+        Coordinates of the rows.
+    quality : MapQuality or None
+        None if it was interrupted before.
+    agreement : float
+        `label_agreement`, NaN without labels.
+    interrupted : bool
+        Whether the fit ended early.
+    """
+
+    method: str
+    estimator: Any
+    embedding: Array
+    quality: MapQuality | None = None
+    agreement: float = np.nan
+    interrupted: bool = False
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether a principal manifold is none: held-out rows did not want one."""
+        return self.method == "manifold" and not np.isfinite(self.estimator.penalty_)
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """A map, what it was chosen from, and why.
+
+    Attributes
+    ----------
+    table : Table
+        What it was made from.
+    model : MapModel
+        The map.
+    rows : array of int
+        The rows of the table that it was fitted to: those of which something is known.
+    X, embedding, distances : arrays
+        The rows as numbers, their coordinates, and their distances from the map.
+    maps : dict of str to FittedMap
+        All that were tried.
+    verdict, reasons : str, list of str
+        What the data are like, in a sentence, and what that rests on.
+    notes, warnings : list of str
+        What was done to the table; what to be careful with.
+    label : str or None
+        The column of labels.
+    settings : MapSettings
+        What was asked for.
+    partial : bool
+        Whether the work was cut short.
+    """
+
+    table: Table
+    model: MapModel
+    rows: Array
+    X: Array
+    embedding: Array
+    distances: Array
+    maps: dict[str, FittedMap]
+    verdict: str
+    reasons: list[str]
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    label: str | None = None
+    settings: MapSettings = field(default_factory=MapSettings)
+    partial: bool = False
+
+    @property
+    def chosen(self) -> FittedMap:
+        """The map that was chosen."""
+        return self.maps[self.model.method]
+
+
+def make_map(
+    table: Table,
+    settings: MapSettings | None = None,
+    *,
+    label: str | None = None,
+    drop: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> MapResult:
+    """Make a map of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    settings : MapSettings
+        Method, number of coordinates, topology and seed.
+    label : str, optional
+        A column that colours the map, and never enters it.
+    drop : sequence of str
+        Columns that must not be used.
+    progress : callable, optional
+        progress(words) is called before each piece of work.
+
+    Returns
+    -------
+    MapResult
+        After Ctrl-C, of what was finished, marked as partial.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> from mercer.report import MapSettings, make_map, table_from_frame
+    >>> t = np.random.default_rng(0).uniform(0, 3, 60)
+    >>> frame = pl.DataFrame({"x": np.cos(t), "y": np.sin(t), "z": t})
+    >>> make_map(table_from_frame(frame), MapSettings(method="pca")).embedding.shape
+    (60, 2)
+    """
+    settings = settings or MapSettings()
+    for name in (*drop, *([label] if label else [])):
+        if name not in table.frame.columns:
+            raise InputError(f"There is no column {name!r} in {table.name}; its columns are {_names(table)}.")
+    not_features = [*drop, *([label] if label else [])]
+    schema, notes = TableSchema.learn(table, not_features)
+    X, _ = schema.matrix(table.frame)
+    rows = np.flatnonzero(~np.isnan(X).all(axis=1))
+    _check(X[rows], schema, settings, table.name)
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress or (lambda words: None)).result(notes)
+
+
+class _Mapping:
+    def __init__(
+        self, table: Table, schema: TableSchema, X: Array, rows: Array, settings: MapSettings, label: str | None,
+        progress: Progress,
+    ):  # fmt: skip
+        self._table, self._schema, self._X, self._rows = table, schema, X, rows
+        self._settings, self._label, self._progress = settings, label, progress
+        self._warnings: list[str] = []
+        self._notes: list[str] = []
+        self._maps: dict[str, FittedMap] = {}
+        self._interrupted = False
+        self._labels, self._classes = labels_of(table, rows, label)
+        self._held_out = HeldOut.split(X, list(schema.groups.values()), settings.seed)
+        self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
+
+    def result(self, notes: list[str]) -> MapResult:
+        wanted = list(METHODS) if self._settings.method == "auto" else ["pca", self._settings.method]
+        if self._settings.method == "auto" and self._settings.topology != "interval":
+            wanted = ["pca", "manifold"]
+        try:
+            for name in dict.fromkeys(wanted):
+                self._fit(name)
+                if self._interrupted:
+                    break
+        except KeyboardInterrupt:
+            self._interrupted = True
+        if not self._maps:
+            raise KeyboardInterrupt
+        name, verdict, reasons = self._choice()
+        self._progress("writing down what was found")
+        chosen, method = self._maps[name], METHODS[name]
+        said, warned = notes_and_warnings(notes)
+        distances = distances_of(chosen.estimator, self._X, method.takes_missing)
+        model = MapModel(
+            chosen.estimator,
+            self._schema,
+            name,
+            method.takes_missing,
+            chosen.embedding.shape[1],
+            far_distance(distances),
+        )
+        return MapResult(
+            self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict, reasons,
+            [*self._table.notes, *said, *self._notes], [*warned, *self._all_warnings(name)],
+            self._label, self._settings, self._interrupted,
+        )  # fmt: skip
+
+    # Fits ------------------------------------------------------------------------------------------------------------
+
+    def _fit(self, name: str) -> None:
+        """Fit and measure one kind of map; one that fails is left out, unless it was asked for."""
+        method, asked = METHODS[name], self._settings.method == name
+        n, d = self._X.shape
+        filled = np.where(np.isnan(self._X), 0.0, self._X)
+        try:
+            refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
+            self._progress(f"fitting {method.words}")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                estimator = method.make(self._settings_for(name), n)
+                estimator.fit(self._X if method.takes_missing else filled)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if asked or name == "pca":
+                raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
+            self._warnings.append(f"{method.words[0].upper()}{method.words[1:]} could not be fitted: {error}")
+            return
+        except MemoryRefusal as refusal:
+            if asked or name == "pca":
+                raise
+            self._warnings.append(str(refusal))
+            return
+        self._notes += _unsettled(method.words, caught)
+        self._warnings += _in_plain_words(method.words, caught)
+        self._interrupted = getattr(estimator, "status_", "") == "interrupted"
+        Z = embedding_of(estimator, filled)
+        agreement = np.nan
+        if self._labels is not None:
+            agreement = label_agreement(Z, self._labels, classes=self._classes)
+        self._maps[name] = FittedMap(name, estimator, Z, None, agreement, self._interrupted)
+        if not self._maps[name].is_flat:
+            self._measure(name)
+
+    def _settings_for(self, name: str) -> MapSettings:
+        """With a number of coordinates: where it is to be chosen, the manifold chooses."""
+        if self._settings.dim != "auto" or name == "manifold":
+            return self._settings
+        manifold = self._maps.get("manifold")
+        dim = min(2, self._X.shape[1]) if manifold is None else manifold.embedding.shape[1]
+        return replace(self._settings, dim=dim)
+
+    def _measure(self, name: str) -> None:
+        self._progress(f"measuring {METHODS[name].words}")
+        found = self._maps[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            quality = measure(METHODS[name], found.estimator, self._X, self._held_out, hides=self._hides)
+        self._maps[name] = replace(found, quality=quality)
+
+    # Choice ----------------------------------------------------------------------------------------------------------
+
+    def _choice(self) -> tuple[str, str, list[str]]:
+        """The name of the chosen map, the verdict, and reasons."""
+        name, verdict, reasons = self._ladder()
+        if self._settings.method not in ("auto", "manifold"):
+            asked = self._settings.method
+            if asked in self._maps:
+                return asked, f"The map shows {METHODS[asked].words}, as asked.", []
+            return "pca", "The work was stopped before the map that was asked for was ready; it shows PCA.", []
+        if self._settings.method == "manifold":
+            return name, verdict, reasons
+        return self._by_hidden_entries(name, verdict, reasons)
+
+    def _ladder(self) -> tuple[str, str, list[str]]:
+        """The mean, principal components, or a manifold: by the likelihood of held-out rows."""
+        manifold = self._maps.get("manifold")
+        if manifold is None:
+            return "pca", "The work was stopped before anything else was tried: the map shows principal components.", []
+        how = [f"Held-out rows: {manifold.estimator.chosen_}."]
+        if manifold.interrupted:
+            return self._after_interruption(manifold)
+        if not manifold.is_flat:
+            n_coordinates = manifold.embedding.shape[1]
+            shape = {1: "a curve", 2: "a curved surface"}.get(n_coordinates, "a curved space")
+            return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
+        if manifold.estimator.init_ == "mean":
+            return "pca", (
+                "No structure was found: held-out rows are predicted no better by any map than by the mean of the "
+                "table. The picture shows principal components; do not read shapes into it."
+            ), how  # fmt: skip
+        return "pca", "Principal components are enough: no curved map predicts held-out rows better.", how
+
+    def _after_interruption(self, manifold: FittedMap) -> tuple[str, str, list[str]]:
+        pca = self._maps["pca"].quality
+        gain, error = (0.0, np.inf)
+        if manifold.quality is not None and pca is not None:
+            gain, error = paired_gain(manifold.quality.log_densities, pca.log_densities)
+        how = [f"Log density of held-out rows against principal components: {gain:+.3g} ± {error:.2g}."]
+        if gain > _ERRORS * error or self._settings.method == "manifold":
+            return "manifold", "The search was stopped early; the best curved map so far is shown.", how
+        return "pca", "The search was stopped early; so far principal components are enough.", how
+
+    def _by_hidden_entries(self, name: str, verdict: str, reasons: list[str]) -> tuple[str, str, list[str]]:
+        """Another map is taken if it guesses hidden entries better beyond doubt."""
+        quality = self._maps[name].quality
+        if quality is None or not self._hides:
+            return name, verdict, reasons
+        better: dict[str, tuple[float, float]] = {}
+        for other, found in self._maps.items():
+            if found.quality is not None and other not in ("pca", "manifold"):
+                gain, error = paired_gain(quality.hidden_errors, found.quality.hidden_errors)
+                if gain > _ERRORS * error:
+                    better[other] = gain, error
+        if not better:
+            return name, verdict, reasons
+        best = max(better, key=lambda other: better[other][0])
+        gain, error = better[best]
+        words = METHODS[best].words
+        reasons = [*reasons, f"Error on hidden entries falls by {gain:.3g} ± {error:.2g} with {words}."]
+        return best, f"The map shows {words}: they guess hidden entries best.", reasons
+
+    # Words -----------------------------------------------------------------------------------------------------------
+
+    def _all_warnings(self, name: str) -> list[str]:
+        found = []
+        missing = np.isnan(self._X).mean()
+        if missing > _MANY_MISSING:
+            found.append(f"{100 * missing:.0f}% of the entries are missing: coordinates of rows are less certain.")
+        n_lost = self._table.frame.height - len(self._rows)
+        if n_lost:
+            found.append(f"{n_lost} rows have no usable entry and are not on the map.")
+        twin = twin_of_label(self._table, self._schema, self._label)
+        if twin:
+            found.append(
+                f"{twin} says the same as the label {self._label}: the map may show nothing but that. Leave it out "
+                f"with --drop {twin}."
+            )
+        if len(self._X) < 50:
+            found.append(f"{len(self._X)} rows are few: with fewer than 50, nothing is chosen by held-out rows.")
+        quality = self._maps[name].quality
+        if quality is not None and quality.trustworthiness < 0.8:
+            found.append("Many neighbours on the map are no neighbours in the table: look at more coordinates.")
+        return [*found, *self._torn(name), *self._warnings]
+
+    def _torn(self, name: str) -> list[str]:
+        """Curved maps may tear apart what belongs together: then principal components are worth a look."""
+        quality, pca = self._maps[name].quality, self._maps["pca"].quality
+        if quality is None or pca is None or pca.continuity - quality.continuity <= _TORN:
+            return []
+        return [
+            f"The map keeps {100 * quality.continuity:.0f}% of neighbours together, principal components "
+            f"{100 * pca.continuity:.0f}%: it may have torn groups apart. Compare both with the menu of the map."
+        ]
+
+
+def _unsettled(words: str, caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """That a fit did not converge is said without the parameters of an estimator."""
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return [f"The fit of {words} was ended before the last details had settled."] if stopped else []
+
+
+def _in_plain_words(words: str, caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Other warnings of a fit, each once."""
+    not_for_users = (ConvergenceWarning, DeprecationWarning, FutureWarning)
+    said = [str(warning.message) for warning in caught if not issubclass(warning.category, not_for_users)]
+    return [f"While fitting {words}: {text}" for text in dict.fromkeys(said)]
+
+
+def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:
+    if len(X) < _FEWEST_ROWS:
+        raise InputError(f"{name} must have {_FEWEST_ROWS} rows or more for a map, got {len(X)}; give more rows.")
+    if X.shape[1] < 2:
+        raise InputError(f"{name} must have two usable columns or more for a map, got {schema.features}; add columns.")
+    if isinstance(settings.dim, int) and not 1 <= settings.dim <= min(X.shape[1], len(X) - 1):
+        raise InputError(
+            f"--dim must be from 1 to {min(X.shape[1], len(X) - 1)} for {len(X)} rows of {X.shape[1]} columns, got "
+            f"{settings.dim}; ask for fewer coordinates."
+        )
+    if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
+        raise InputError(f"{name} must have rows that differ, got {len(X)} equal ones; there is nothing to map.")
+
+
+def _names(table: Table, most: int = 12) -> str:
+    names = table.frame.columns
+    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")

@@ -1,0 +1,138 @@
+"""The kinds of maps that `mercer map` can make: what to fit, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from mercer.components import KernelPCA
+from mercer.graphs import LaplacianEigenmaps
+from mercer.manifolds import PrincipalManifold, UnsupervisedKernelRegression
+
+Array = NDArray[Any]
+
+# Neighbours of the graph of eigenmaps: fewer let rows fly off.
+_NEIGHBOURS = 15
+# Rows that kernel principal components are found from; with more, from as many landmarks.
+_MOST_ROWS = 1000
+# A manifold that is fitted again to most of its rows starts from where they are.
+_SETTLED_ITERATIONS = 30
+# With more rows the density kernel of unsupervised kernel regression is sparse.
+_MOST_DENSE_ROWS = 3000
+
+
+@dataclass(frozen=True)
+class MapSettings:
+    """What the user asks of a map.
+
+    Attributes
+    ----------
+    method : str
+        "auto", or a name of `METHODS`.
+    dim : int or "auto"
+        Number of coordinates.
+    topology : "interval", "circle" or tuple of these
+        Of the coordinates of a principal manifold.
+    seed : int
+        Of everything that is drawn.
+    """
+
+    method: str = "auto"
+    dim: int | str = 2
+    topology: Any = "interval"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class MapMethod:
+    """A kind of map.
+
+    Attributes
+    ----------
+    name, words : str
+        What the user calls it, and what the report does.
+    make : callable
+        make(settings, n_rows) gives the estimator.
+    settled : callable
+        settled(estimator, rows) gives one that is fitted to these of its training rows without any further choice.
+    takes_missing : bool
+        Whether rows may have missing entries.
+    bytes_needed : callable
+        bytes_needed(n_rows, n_columns): memory of a fit.
+    """
+
+    name: str
+    words: str
+    make: Callable[[MapSettings, int], Any]
+    settled: Callable[[Any, Array], Any]
+    takes_missing: bool
+    bytes_needed: Callable[[int, int], float]
+
+
+def _unchanged(estimator: Any, rows: Array) -> Any:
+    return clone(estimator)
+
+
+def _manifold(settings: MapSettings, n_rows: int) -> PrincipalManifold:
+    return PrincipalManifold(settings.dim, topology=settings.topology, random_state=settings.seed)
+
+
+def _settled_manifold(estimator: PrincipalManifold, rows: Array) -> PrincipalManifold:
+    return PrincipalManifold(
+        estimator.embedding_.shape[1], kernel=estimator.kernel_, penalty=estimator.penalty_,
+        topology=estimator.topology, assignment=estimator.assignment_, init=estimator.embedding_[rows],
+        max_iter=_SETTLED_ITERATIONS, random_state=estimator.random_state,
+    )  # fmt: skip
+
+
+def _kernel_regression(settings: MapSettings, n_rows: int) -> UnsupervisedKernelRegression:
+    kernel = "gaussian" if n_rows <= _MOST_DENSE_ROWS else "quartic"
+    return UnsupervisedKernelRegression(int(settings.dim), density_kernel=kernel, random_state=settings.seed)
+
+
+def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Array) -> UnsupervisedKernelRegression:
+    settled: UnsupervisedKernelRegression = clone(estimator)
+    return settled.set_params(init=estimator.embedding_[rows], optimizer="rprop", max_iter=_SETTLED_ITERATIONS)
+
+
+def _kernel_pca(settings: MapSettings, n_rows: int) -> KernelPCA:
+    landmarks = None if n_rows <= _MOST_ROWS else _MOST_ROWS
+    return KernelPCA(settings.dim, n_landmarks=landmarks, random_state=settings.seed)
+
+
+def _eigenmaps(settings: MapSettings, n_rows: int) -> LaplacianEigenmaps:
+    # Trees of neighbours cannot be stored in a model file.
+    return LaplacianEigenmaps(int(settings.dim), n_neighbors=min(_NEIGHBOURS, n_rows - 1), neighbors="brute")
+
+
+# In the order in which they are fitted; a new kind of map is one more of these.
+METHODS: dict[str, MapMethod] = {
+    method.name: method
+    for method in (
+        MapMethod(
+            "pca", "principal components", lambda settings, n_rows: PCA(settings.dim, random_state=settings.seed),
+            _unchanged, False, lambda n, d: 24.0 * n * d + 16.0 * d * d,
+        ),
+        MapMethod(
+            "manifold", "a principal manifold", _manifold, _settled_manifold, True,
+            lambda n, d: 40.0 * n * d + 3e8,
+        ),
+        MapMethod(
+            "ukr", "unsupervised kernel regression", _kernel_regression, _settled_kernel_regression, True,
+            lambda n, d: 60.0 * n * d + 5e8,
+        ),
+        MapMethod(
+            "kpca", "kernel principal components", _kernel_pca, _unchanged, False,
+            lambda n, d: 24.0 * n * d + 24.0 * n * min(n, _MOST_ROWS),
+        ),
+        MapMethod(
+            "eigenmaps", "Laplacian eigenmaps", _eigenmaps, _unchanged, False,
+            lambda n, d: 40.0 * n * d + 2000.0 * n,
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,182 @@
+"""How good a map is: figures that do not need labels, and one that does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.manifold import trustworthiness
+from sklearn.model_selection import cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from mercer.report.map_models import images_of
+from mercer.report.methods import MapMethod
+
+Array = NDArray[Any]
+
+# Rows that neighbourhoods are compared on (the work grows with their square), and their neighbours.
+_MOST_ROWS, _NEIGHBOURS = 1500, 10
+# Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
+_HELD_OUT, _MOST_HELD_OUT, _HIDDEN = 0.2, 400, 0.25
+# Most rows that a held-out fit is made with.
+_MOST_TRAINING = 2000
+
+
+@dataclass(frozen=True)
+class MapQuality:
+    """Figures of one map.
+
+    Attributes
+    ----------
+    trustworthiness, continuity : float
+        1 if all neighbours on the map are neighbours in the table, and the other way round; 0.5 by chance.
+    reconstruction : float
+        Mean squared error of held-out rows that went to the map and back, as a share of their variance.
+    hidden_entries : float
+        Mean squared error of guesses of hidden entries of held-out rows, as a share of that of guessing the mean; NaN
+        for fewer than four columns.
+    log_density : float
+        Mean log density of held-out rows, where the map implies one; else NaN.
+    column_errors : array of shape (n_columns,)
+        As `reconstruction`, for each column of numbers.
+    hidden_errors, log_densities : array
+        Of each held-out row, to compare maps in pairs.
+    """
+
+    trustworthiness: float
+    continuity: float
+    reconstruction: float
+    hidden_entries: float
+    log_density: float
+    column_errors: Array
+    hidden_errors: Array
+    log_densities: Array
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A split of the rows, and entries of the held-out ones that are hidden: the same for all maps.
+
+    Attributes
+    ----------
+    training, test : array of int
+        Rows.
+    hidden : array of bool
+        Entries of the test rows.
+    """
+
+    training: Array
+    test: Array
+    hidden: Array
+
+    @classmethod
+    def split(cls, X: Array, groups: Sequence[Sequence[int]], seed: int) -> HeldOut:
+        """Draw rows to hold out and, of each, a quarter of the columns of the table to hide."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(X))
+        n_test = min(max(1, round(_HELD_OUT * len(X))), _MOST_HELD_OUT)
+        test, training = np.sort(order[:n_test]), np.sort(order[n_test:][:_MOST_TRAINING])
+        hidden = np.zeros((n_test, X.shape[1]), dtype=bool)
+        n_hidden = max(1, round(_HIDDEN * len(groups)))
+        for row in hidden:
+            for group in rng.choice(len(groups), n_hidden, replace=False):
+                row[list(groups[group])] = True
+        return cls(training, test, hidden)
+
+
+def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, hides: bool) -> MapQuality:
+    """All figures of a fitted map of the rows X; `hides` says whether there are columns enough to hide some."""
+    filled = np.where(np.isnan(X), 0.0, X)
+    trust, continuity = neighbourhoods(filled, embedding_of(estimator, filled))
+    training = X if method.takes_missing else filled
+    part = method.settled(estimator, held_out.training).fit(training[held_out.training])
+    test = X[held_out.test]
+    squares = np.nanmean(test**2, axis=0)
+    errors = np.nanmean((test - images_of(part, test, method.takes_missing)) ** 2, axis=0)
+    hidden_errors, of_means = np.full((2, len(test)), np.nan)
+    if hides:
+        hidden_errors, of_means = _hidden_errors(part, test, held_out.hidden, method)
+    densities = _log_densities(part, test if method.takes_missing else filled[held_out.test])
+    return MapQuality(
+        trust, continuity, _share(errors, squares), _share(hidden_errors, of_means), _mean(densities),
+        np.divide(errors, squares, out=np.full_like(errors, np.nan), where=squares > 0), hidden_errors, densities,
+    )  # fmt: skip
+
+
+def neighbourhoods(X: Array, Z: Array) -> tuple[float, float]:
+    """Trustworthiness and continuity: the second is the first with the roles exchanged."""
+    some = np.flatnonzero(np.isfinite(Z).all(axis=1))
+    if len(some) > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(some, _MOST_ROWS, replace=False))
+    n_neighbors = min(_NEIGHBOURS, (len(some) - 1) // 2)
+    if n_neighbors < 1:
+        return np.nan, np.nan
+    return (
+        float(trustworthiness(X[some], Z[some], n_neighbors=n_neighbors)),
+        float(trustworthiness(Z[some], X[some], n_neighbors=n_neighbors)),
+    )
+
+
+def label_agreement(Z: Array, labels: Array, *, classes: bool) -> float:
+    """How well neighbours on the map tell the label: share of right classes, or of explained variance."""
+    known = np.isfinite(Z).all(axis=1)
+    if not classes:
+        known &= np.isfinite(labels)
+    Z, labels = Z[known], labels[known]
+    n_neighbors = 1 if classes else min(_NEIGHBOURS, len(Z) // 2)
+    if len(Z) < 10 or len(np.unique(labels)) < 2:
+        return np.nan
+    model = (KNeighborsClassifier if classes else KNeighborsRegressor)(n_neighbors)
+    # Folds without classes: rare ones need not be in all of them.
+    folds = np.array_split(np.random.default_rng(0).permutation(len(Z)), 10)
+    splits = [(np.setdiff1d(np.arange(len(Z)), fold), fold) for fold in folds]
+    guesses = cross_val_predict(model, Z, labels, cv=splits)
+    if classes:
+        return float(np.mean(guesses == labels))
+    return float(1.0 - np.mean((guesses - labels) ** 2) / np.var(labels))
+
+
+def paired_gain(better: Array, worse: Array) -> tuple[float, float]:
+    """Mean of better - worse over rows that both know, and its standard error."""
+    gains = better - worse
+    gains = gains[np.isfinite(gains)]
+    if len(gains) < 2:
+        return 0.0, np.inf
+    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+def embedding_of(estimator: Any, X: Array) -> Array:
+    """Coordinates of the training rows: those that were fitted, where an estimator keeps them."""
+    embedding = getattr(estimator, "embedding_", None)
+    return np.asarray(estimator.transform(X) if embedding is None else embedding, dtype=np.float64)
+
+
+def _hidden_errors(estimator: Any, test: Array, hidden: Array, method: MapMethod) -> tuple[Array, Array]:
+    """Mean squared error of each row in its hidden entries: of the map, and of the means, which are 0."""
+    seen = np.where(hidden, np.nan, test)
+    seen[np.isnan(seen).all(axis=1)] = 0.0  # a row of which nothing is seen is taken for the mean
+    images = images_of(estimator, seen, method.takes_missing)
+    known = hidden & ~np.isnan(test)
+    rows, n_known = np.nan_to_num(test), known.sum(axis=1, dtype=np.float64)
+    n_known[n_known == 0] = np.nan
+    return (known * (rows - images) ** 2).sum(axis=1) / n_known, (known * rows**2).sum(axis=1) / n_known
+
+
+def _log_densities(estimator: Any, X: Array) -> Array:
+    for name in ("log_likelihood", "score_samples"):
+        if hasattr(estimator, name):
+            return np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+    return np.full(len(X), np.nan)
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
+def _share(errors: Array, squares: Array) -> float:
+    known = np.isfinite(errors) & np.isfinite(squares)
+    return float(errors[known].sum() / squares[known].sum()) if squares[known].sum() > 0 else np.nan

@@ -1,0 +1,62 @@
+"""Maps and machines to model files, and back."""
+
+from __future__ import annotations
+
+from copy import copy
+from pathlib import Path
+
+import numpy as np
+
+from mercer.report.errors import ModelFileError
+from mercer.report.learning import MachineModel
+from mercer.report.map_models import MapModel
+from mercer.report.model_files import ModelFile, load_model
+from mercer.report.schema import TableSchema
+from mercer.report.targets import Target
+
+_COMMANDS = {"map": "mercer apply", "machine": "mercer predict"}
+
+
+def stored_map(model: MapModel) -> ModelFile:
+    """What the file of a map holds."""
+    facts = {
+        "schema": model.schema.to_json(), "method": model.method, "takes_missing": model.takes_missing,
+        "dim": model.dim, "far": model.far,
+    }  # fmt: skip
+    estimator = copy(model.estimator)
+    # The search that leads back from eigenmaps is a tree, which cannot be stored, and is built when it is needed.
+    vars(estimator).pop("_inverse", None)
+    return ModelFile("map", {"estimator": estimator}, facts)
+
+
+def load_map(path: str | Path) -> MapModel:
+    """Open the file of a map."""
+    file = _load(path, "map")
+    facts, far = file.facts, file.facts["far"]
+    return MapModel(
+        file.objects["estimator"], TableSchema.from_json(facts["schema"]), facts["method"], facts["takes_missing"],
+        facts["dim"], np.inf if far is None else far,
+    )  # fmt: skip
+
+
+def stored_machine(model: MachineModel) -> ModelFile:
+    """What the file of a machine holds."""
+    facts = {"schema": model.schema.to_json(), "target": model.target.to_json()}
+    return ModelFile("machine", {"machine": model.machine, "band": model.band}, facts)
+
+
+def load_machine(path: str | Path) -> MachineModel:
+    """Open the file of a machine."""
+    file = _load(path, "machine")
+    schema, target = TableSchema.from_json(file.facts["schema"]), Target.from_json(file.facts["target"])
+    return MachineModel(file.objects["machine"], file.objects["band"], schema, target)
+
+
+def _load(path: str | Path, kind: str) -> ModelFile:
+    file = load_model(path)
+    if file.kind != kind:
+        use = _COMMANDS.get(file.kind)
+        raise ModelFileError(
+            f"{path} holds a {file.kind}, not a {kind}; " + (f"use `{use}`." if use else "give another file.")
+        )
+    return file

@@ -1,0 +1,268 @@
+"""The commands on tables that can be used."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from mercer.cli.messages import ExitCode
+from mercer.datasets import make_arc, make_sinc
+from tests.cli.conftest import blob_frame, only_file_is
+
+RESULTS = ("embedding.parquet", "model.skops", "report.html", "summary.json", "times.json")
+
+
+def test_help_tells_of_commands_and_exit_codes(run):
+    said = run("--help").output
+    for word in ("map", "apply", "diagnose", "fit", "predict", "demo", "130"):
+        assert word in said
+    assert run("--version").output.startswith("mercer ")
+
+
+def test_map_writes_its_files(run, tmp_path, blobs):
+    said = run("map", blobs.name, "--label", "kind", "--method", "pca").output
+    assert "blobs-map/report.html" in said
+    only_file_is(tmp_path / "blobs-map", *RESULTS)
+    embedding = pl.read_parquet(tmp_path / "blobs-map/embedding.parquet")
+    assert embedding.columns == ["row", "kind", "coordinate_1", "coordinate_2", "distance", "far"]
+    summary = json.loads((tmp_path / "blobs-map/summary.json").read_text())
+    assert summary["method"] == "pca"
+    assert summary["quality"]["pca"]["label_agreement"] > 0.9
+    assert summary["command"] == "mercer map blobs.csv --label kind --method pca"
+
+
+def test_the_same_command_gives_the_same_files(run, tmp_path):
+    X, _ = make_arc(60, noise=0.1, random_state=0)
+    files = []
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        frame = pl.DataFrame({"x": X[:, 0], "y": X[:, 1], "z": X[:, 0] * X[:, 1]})
+        frame.write_csv(tmp_path / place / "arc.csv")
+        command = [
+            sys.executable,
+            "-c",
+            "from mercer.cli import main; main()",
+            "map",
+            "arc.csv",
+            "--dim",
+            "1",
+            "--out",
+            "o",
+        ]
+        subprocess.run([*command, "--quiet"], cwd=tmp_path / place, check=True)
+        files.append({path.name: path.read_bytes() for path in (tmp_path / place / "o").iterdir()})
+    assert set(files[0]) == set(RESULTS)
+    for name in set(RESULTS) - {"times.json"}:
+        assert files[0][name] == files[1][name], name
+
+
+def test_auto_tries_all_and_finds_a_curve(run, tmp_path):
+    X, _ = make_arc(120, angle=4.0, noise=0.05, random_state=0)
+    rng = np.random.default_rng(0)
+    columns = {"x": X[:, 0], "y": X[:, 1], "z": X[:, 0] ** 2, "w": X[:, 1] * X[:, 0]}
+    frame = pl.DataFrame({name: values + 0.05 * rng.normal(size=120) for name, values in columns.items()})
+    frame.write_csv(tmp_path / "arc.csv")
+    result = run("map", "arc.csv", "--dim", "1", "--json", "--out", "o")
+    summary = json.loads(result.stdout)
+    assert summary == json.loads((tmp_path / "o/summary.json").read_text())
+    assert set(summary["quality"]) == {"pca", "manifold", "kpca", "eigenmaps"}
+    assert summary["method"] == "manifold"
+    assert "curve" in summary["verdict"]
+    assert summary["quality"]["manifold"]["hidden_entries"] < 0.5 * summary["quality"]["pca"]["hidden_entries"]
+
+
+def test_auto_says_that_there_is_no_structure(run, tmp_path):
+    noise = np.random.default_rng(0).normal(size=(80, 3))
+    pl.DataFrame({f"x{j}": noise[:, j] for j in range(3)}).write_csv(tmp_path / "noise.csv")
+    said = " ".join(run("map", "noise.csv", "--method", "manifold", "--dim", "1", "--out", "o").output.split())
+    assert "No structure was found" in said
+
+
+def test_auto_says_that_principal_components_are_enough(run, tmp_path):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1, 1, size=100)
+    frame = pl.DataFrame({f"x{j}": (1 + j) * t + 0.1 * rng.normal(size=100) for j in range(3)})
+    frame.write_csv(tmp_path / "line.csv")
+    said = " ".join(run("map", "line.csv", "--method", "manifold", "--dim", "1", "--out", "o").output.split())
+    assert "Principal components are enough" in said
+
+
+def test_quiet_says_nothing(run, blobs):
+    assert run("map", blobs.name, "--method", "pca", "--quiet", "--out", "o").output == ""
+
+
+def test_a_time_limit_gives_what_there_is(run, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(1500, 12))
+    pl.DataFrame({f"x{j}": rows[:, j] for j in range(12)}).write_csv(tmp_path / "much.csv")
+    run("map", "much.csv", "--time-limit", "3", "--out", "o")
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    assert summary["partial"]
+    assert "Partial." in (tmp_path / "o/report.html").read_text()
+
+
+def test_ctrl_c_writes_what_there_is_and_tells(run, tmp_path, blobs, monkeypatch):
+    from mercer.manifolds import PrincipalManifold
+
+    def interrupted(self, X, y=None):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrincipalManifold, "fit", interrupted)
+    said = run("map", blobs.name, "--out", "o", code=ExitCode.STOPPED).output
+    assert "Partial: the work was stopped" in said
+    only_file_is(tmp_path / "o", *RESULTS)
+    monkeypatch.setattr("mercer.report.methods.PCA", lambda *args, **options: interrupted(None, None))
+    said = run("map", blobs.name, "--out", "p", code=ExitCode.STOPPED).output
+    assert "stopped before there was anything to write" in said
+    only_file_is(tmp_path / "p")
+
+
+@pytest.mark.slow
+def test_ctrl_c_from_the_keyboard(tmp_path):
+    T = np.random.default_rng(0).uniform(-3, 3, size=(2000, 2))
+    columns = {"a": np.sin(T[:, 0]), "b": np.cos(T[:, 0]), "c": T[:, 1], "d": T[:, 0] * T[:, 1], "e": T[:, 1] ** 2}
+    pl.DataFrame(columns).write_csv(tmp_path / "much.csv")
+    command = [sys.executable, "-c", "from mercer.cli import main; main()", "map", "much.csv", "--out", "o"]
+    # As a terminal does it: a process that is asked to stop while it works.
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=_hear_ctrl_c)
+    time.sleep(12)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=100)
+    assert process.returncode == ExitCode.STOPPED
+    assert "Partial: the work was stopped" in said
+    only_file_is(tmp_path / "o", *RESULTS)
+
+
+def _hear_ctrl_c():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_new_rows_in_another_order_with_more_and_fewer_columns(run, tmp_path, blobs):
+    run("map", blobs.name, "--drop", "kind", "--method", "pca", "--out", "o")
+    trained = pl.read_parquet(tmp_path / "o/embedding.parquet")
+    new = blob_frame().select("colour", "width", "weight", "height", pl.lit(1).alias("extra"))
+    new.write_parquet(tmp_path / "new.parquet")
+    said = run("apply", "o/model.skops", "new.parquet", "--out", "c.parquet").output
+    assert "Columns that the model does not know are ignored: extra" in said
+    applied = pl.read_parquet(tmp_path / "c.parquet")
+    for name in ("coordinate_1", "coordinate_2", "distance"):
+        np.testing.assert_allclose(applied[name], trained[name], atol=1e-8)
+    new.drop("width").write_parquet(tmp_path / "fewer.parquet")
+    said = run("apply", "o/model.skops", "fewer.parquet", "--out", "d.csv", code=ExitCode.INPUT).output
+    assert "got none called width" in " ".join(said.split())
+    assert not (tmp_path / "d.csv").exists()
+    said = run("apply", "o/model.skops", "fewer.parquet", "--impute", "--out", "d.csv").output
+    assert "Columns that are not there count as missing: width" in said
+    filled = pl.read_csv(tmp_path / "d.csv")
+    # The group tells more of the width than its mean does.
+    assert np.corrcoef(filled["width"], new["width"])[0, 1] > 0.7
+
+
+def test_unknown_categories_and_far_rows(run, tmp_path, blobs):
+    run("map", blobs.name, "--drop", "kind", "--method", "pca", "--out", "o")
+    strange = blob_frame(4).with_columns(colour=pl.lit("green"), weight=pl.Series([0.0, 1.0, 2.0, 90.0]))
+    strange.write_csv(tmp_path / "strange.csv")
+    said = " ".join(run("apply", "o/model.skops", "strange.csv", "--out", "c.csv").output.split())
+    assert "values that the model does not know count as missing: green" in said
+    assert "1 of 4 rows lie far from the map" in said
+    assert pl.read_csv(tmp_path / "c.csv")["far"].to_list() == [False, False, False, True]
+
+
+def test_coordinates_lead_back_to_rows(run, tmp_path, blobs):
+    run("map", blobs.name, "--dim", "6", "--method", "pca", "--drop", "kind", "--out", "o", code=ExitCode.INPUT)
+    run("map", blobs.name, "--dim", "5", "--method", "pca", "--drop", "kind", "--out", "o")
+    run("apply", "o/model.skops", "o/embedding.parquet", "--inverse", "--out", "back.csv")
+    back, rows = pl.read_csv(tmp_path / "back.csv"), blob_frame()
+    np.testing.assert_allclose(back["weight"], rows["weight"], atol=1e-8)
+    assert back["colour"].to_list() == rows["colour"].to_list()
+    said = run("apply", "o/model.skops", blobs.name, "--inverse", "--out", "b.csv", code=ExitCode.INPUT).output
+    assert "must have the columns coordinate_1" in " ".join(said.split())
+
+
+def test_apply_refuses_what_is_no_model(run, tmp_path, blobs):
+    assert "is not a model file" in run("apply", blobs.name, blobs.name, code=ExitCode.MODEL).output
+    said = run("apply", blobs.name, blobs.name, "--out", "c.xlsx", code=ExitCode.USAGE).output
+    assert "must end in .parquet or .csv" in " ".join(said.replace("│", " ").split())
+
+
+@pytest.fixture
+def sinc(tmp_path):
+    X, y = make_sinc(200, noise=0.1, random_state=0)
+    noise = np.random.default_rng(0).normal(size=200)
+    pl.DataFrame({"x": X[:, 0], "noise": noise, "y": y}).write_csv(tmp_path / "sinc.csv")
+    return "sinc.csv"
+
+
+def test_diagnose(run, tmp_path, sinc):
+    said = run("diagnose", sinc, "--target", "y", "--out", "o").output
+    assert "components are relevant" in said
+    only_file_is(tmp_path / "o", "report.html", "summary.json", "times.json")
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    assert summary["columns"]["x"] > 10 > summary["columns"]["noise"]
+    assert 0 < summary["noise_level"] < 0.5
+    assert summary["command"] == "mercer diagnose sinc.csv --target y --out o"
+
+
+def test_fit_and_predict_numbers_with_a_band(run, tmp_path, sinc):
+    run("fit", sinc, "--target", "y", "--drop", "noise", "--band", "0.8", "--out", "o")
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    assert summary["error"] < 0.6 * summary["error_of_guessing"]
+    run("predict", "o/model.skops", sinc, "--out", "p.csv")
+    predicted, truth = pl.read_csv(tmp_path / "p.csv"), pl.read_csv(tmp_path / sinc)
+    assert predicted.columns == ["y", "y_low", "y_high"]
+    assert float(((predicted["y"] - truth["y"]) ** 2).mean()) < 0.3 * float(truth["y"].var())
+    inside = (truth["y"] >= predicted["y_low"] - 1e-3) & (truth["y"] <= predicted["y_high"] + 1e-3)
+    assert 0.65 < inside.mean() < 0.95
+
+
+def test_fit_and_predict_classes(run, tmp_path, blobs):
+    run("fit", blobs.name, "--target", "kind", "--out", "o")
+    run("predict", "o/model.skops", blobs.name, "--out", "p.csv")
+    assert (pl.read_csv(tmp_path / "p.csv")["kind"] == blob_frame()["kind"]).mean() > 0.9
+    said = run("fit", blobs.name, "--target", "kind", "--loss", "huber", "--out", "o", code=ExitCode.INPUT).output
+    assert "--loss must be one of hinge" in said
+    said = run("fit", blobs.name, "--target", "kind", "--band", "0.9", "--out", "o", code=ExitCode.INPUT).output
+    assert "--band is for numbers" in said
+    for options in (("--loss", "magic"), ("--kernel", "magic"), ("--band", "1.5")):
+        run("fit", blobs.name, "--target", "kind", *options, code=ExitCode.USAGE)
+    run("apply", "o/model.skops", blobs.name, code=ExitCode.MODEL)
+
+
+@pytest.mark.slow
+def test_demo(run, tmp_path):
+    said = run("demo", "--out", "tour").output
+    assert "tour/index.html" in said
+    only_file_is(tmp_path / "tour", "index.html", "circle", "diagnosis", "machine", "digits")
+
+
+@pytest.mark.slow
+def test_digits_are_mapped_better_than_by_principal_components(run, tmp_path):
+    from sklearn.datasets import load_digits
+
+    data = load_digits(n_class=5, as_frame=True).frame.iloc[:500]
+    data.to_csv(tmp_path / "digits.csv", index=False)
+    run("map", "digits.csv", "--label", "target", "--out", "o")
+    quality = json.loads((tmp_path / "o/summary.json").read_text())["quality"]
+    assert quality["manifold"]["label_agreement"] > quality["pca"]["label_agreement"] + 0.05
+    assert quality["manifold"]["reconstruction"] < 0.7 * quality["pca"]["reconstruction"]
+
+
+def test_coordinates_that_are_nowhere(run, tmp_path):
+    X, _ = make_arc(40, noise=0.1, random_state=0)
+    pl.DataFrame({"x": X[:, 0], "y": X[:, 1]}).write_csv(tmp_path / "arc.csv")
+    run("map", "arc.csv", "--dim", "1", "--method", "manifold", "--out", "o")
+    for value, words in (
+        ("5.0", "These coordinates are not on the map"),
+        ("inf", "must be finite numbers for --inverse"),
+    ):
+        (tmp_path / "z.csv").write_text(f"coordinate_1,other\n{value},1\n0.5,2\n")
+        said = run("apply", "o/model.skops", "z.csv", "--inverse", "--out", "b.csv", code=ExitCode.INPUT).output
+        assert words in " ".join(said.split())
+    (tmp_path / "n.csv").write_text("x,y\n1.0,0.0\nNA,NA\n")
+    said = run("apply", "o/model.skops", "n.csv", "--out", "c.csv").output
+    assert "1 rows have no usable entry" in said
+    assert pl.read_csv(tmp_path / "c.csv")["coordinate_1"].null_count() == 1

@@ -1,0 +1,101 @@
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.svm import SVC, SVR
+
+from mercer.report import InputError, LearningProblem, MachineSettings, diagnose_problem, fit_machine, table_from_frame
+from mercer.report.learning import _split
+
+
+def problem_of(X, y, **options):
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    return LearningProblem.read(table_from_frame(pl.DataFrame({**columns, "y": y})), "y", **options)
+
+
+def test_numbers_are_predicted_as_well_as_by_a_grid_search():
+    problem = problem_of(*load_diabetes(return_X_y=True))
+    result = fit_machine(problem)
+    train, test = _split(problem.y, problem.target, 0)
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.03, 0.1], "epsilon": [0.1, 0.4]}
+    reference = GridSearchCV(SVR(), grid, cv=3).fit(problem.X[train], problem.y[train])
+    errors = (reference.predict(problem.X[test]) - problem.y[test]) * problem.target.scale
+    assert result.error < 1.03 * np.sqrt(np.mean(errors**2))
+    assert result.guess_error == pytest.approx(np.std(problem.y[test]) * problem.target.scale, rel=0.1)
+
+
+def test_classes_are_predicted_as_well_as_by_a_grid_search():
+    X, y = load_wine(return_X_y=True)
+    problem = problem_of(X, y)
+    assert problem.target.classes == ("0", "1", "2")
+    train, test = _split(problem.y, problem.target, 0)
+    reference = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.01, 0.1]}).fit(problem.X[train], problem.y[train])
+    wrong = np.mean(reference.predict(problem.X[test]) != problem.y[test])
+    assert fit_machine(problem).error <= wrong + 0.03
+
+
+def test_a_band_that_is_too_narrow_is_confessed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    result = fit_machine(
+        problem_of(X, np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=60)), MachineSettings("auto", "gaussian", 0.9)
+    )
+    assert (result.coverage < 0.7) == any("too narrow" in warning for warning in result.warnings)
+
+
+def test_rows_without_target_and_missing_entries():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:60].copy(), y[:60].copy()
+    X[3, 2] = y[5] = np.nan
+    problem = problem_of(X, y)
+    assert len(problem.X) == 59
+    assert "1 missing entries were replaced by the means of their columns." in problem.notes
+    assert "1 rows without y were left out." in problem.notes
+
+
+def test_tasks():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    whole = np.arange(40) % 5
+    assert problem_of(X, whole).target.classes is not None
+    assert problem_of(X, whole, task="regression").target.classes is None
+    assert problem_of(X, whole.astype(float)).target.classes is not None
+    assert problem_of(X, whole > 2).target.classes == ("false", "true")
+    with pytest.raises(InputError, match="--task must be one of"):
+        problem_of(X, whole, task="magic")
+    with pytest.raises(InputError, match="must be a column of numbers for regression"):
+        problem_of(X, np.where(whole > 2, "a", "b"), task="regression")
+    with pytest.raises(InputError, match="must have 10 rows with a known y or more, got 5"):
+        problem_of(X[:5], whole[:5])
+
+
+def test_a_class_whose_only_row_is_held_out():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    held_out = train_test_split(np.arange(30), test_size=0.2, random_state=0)[1][0]
+    y = np.where(np.arange(30) == held_out, "b", "a")
+    with pytest.raises(InputError, match=r"must have two classes of several rows, got \[29, 1\] rows"):
+        fit_machine(problem_of(X, y))
+
+
+def test_diagnosis_of_many_rows_and_columns(monkeypatch):
+    monkeypatch.setattr("mercer.report.diagnosing._MOST_ROWS", 60)
+    monkeypatch.setattr("mercer.report.diagnosing._MOST_ROWS_FOR_COLUMNS", 50)
+    monkeypatch.setattr("mercer.report.diagnosing._MOST_COLUMNS", 2)
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    result = diagnose_problem(problem_of(X, X[:, 0] > 0))
+    assert len(result.y) == 60
+    assert [name for name, _ in result.columns] == ["x0", "x1"]
+    assert any("60 of 90 rows" in note for note in result.notes)
+    assert any("Only the first 2 columns" in note for note in result.notes)
+
+
+def test_a_diagnosis_that_is_stopped(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.report.diagnosing._column_costs", stop)
+    result = diagnose_problem(problem_of(X, X[:, 0]))
+    assert result.partial
+    assert result.columns == []

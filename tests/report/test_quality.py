@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
+
+from mercer.report.map_models import MapModel, coordinates_of, distances_of, far_distance, images_of
+from mercer.report.methods import METHODS
+from mercer.report.quality import HeldOut, label_agreement, measure, neighbourhoods, paired_gain
+
+
+def plane(n=150, d=6, noise=0.05):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(n, 2))
+    X = Z @ rng.normal(size=(2, d)) + noise * rng.normal(size=(n, d))
+    return Z, (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_neighbourhoods_of_perfect_and_random_maps():
+    Z, X = plane(noise=0.0)
+    assert neighbourhoods(Z, 2.0 * Z) == (1.0, 1.0)
+    random = np.random.default_rng(1).normal(size=Z.shape)
+    trust, continuity = neighbourhoods(X, random)
+    assert abs(trust - 0.5) < 0.1
+    assert abs(continuity - 0.5) < 0.1
+    assert trust == trustworthiness(X, random, n_neighbors=10)
+    assert np.isnan(neighbourhoods(X[:2], Z[:2])).all()
+
+
+def test_measures_of_principal_components_are_those_by_hand():
+    _, X = plane()
+    held_out = HeldOut.split(X, [[j] for j in range(6)], seed=0)
+    assert set(held_out.training) | set(held_out.test) == set(range(150))
+    assert (held_out.hidden.sum(axis=1) == 2).all()
+    quality = measure(METHODS["pca"], PCA(2).fit(X), X, held_out, hides=True)
+    part, test = PCA(2).fit(X[held_out.training]), X[held_out.test]
+    residuals = test - part.inverse_transform(part.transform(test))
+    assert quality.reconstruction == pytest.approx((residuals**2).sum() / (test**2).sum())
+    np.testing.assert_allclose(quality.column_errors, (residuals**2).sum(axis=0) / (test**2).sum(axis=0))
+    np.testing.assert_allclose(quality.log_densities, part.score_samples(test))
+    # Least squares on the entries that are seen is what filling by going there and back converges to.
+    errors, total = 0.0, 0.0
+    for row, hidden in zip(test, held_out.hidden, strict=True):
+        z = np.linalg.lstsq(part.components_.T[~hidden], (row - part.mean_)[~hidden], rcond=None)[0]
+        guess = part.mean_ + z @ part.components_
+        errors, total = errors + ((row - guess)[hidden] ** 2).mean(), total + (row[hidden] ** 2).mean()
+    assert quality.hidden_entries == pytest.approx(errors / total, rel=0.5)
+    assert quality.hidden_entries < 0.2
+
+
+def test_groups_of_columns_are_hidden_together():
+    X = np.random.default_rng(0).normal(size=(50, 5))
+    hidden = HeldOut.split(X, [[0], [1, 2, 3], [4]], seed=0).hidden
+    assert (hidden[:, 1] == hidden[:, 2]).all()
+    assert (hidden[:, 1] == hidden[:, 3]).all()
+    assert (hidden.sum(axis=1) > 0).all()
+
+
+def test_missing_entries_are_filled_by_the_map():
+    _, X = plane(noise=0.01)
+    pca = PCA(2).fit(X)
+    holes = X.copy()
+    holes[::3, 1] = np.nan
+    images = images_of(pca, holes, takes_missing=False)
+    assert np.abs(images - X)[::3, 1].mean() < 0.2 * np.abs(X[::3, 1]).mean()
+    assert distances_of(pca, holes, False).shape == (len(X),)
+
+
+def test_rows_of_which_nothing_is_known():
+    _, X = plane()
+    model = MapModel(PCA(2).fit(X), None, "pca", False, 2, far_distance(np.ones(10)))
+    X[0] = np.nan
+    assert np.isnan(model.coordinates(X)[0]).all()
+    assert np.isfinite(model.coordinates(X)[1:]).all()
+    assert np.isnan(model.distances(X)[0])
+    assert np.isnan(model.coordinates(X[:1])).all()
+    assert model.coordinates(X[:1]).shape == (1, 2)
+    assert model.far == 1.5
+    np.testing.assert_allclose(model.coordinates(X)[1:], coordinates_of(model.estimator, X[1:], False))
+
+
+def test_label_agreement():
+    Z, _ = plane()
+    assert label_agreement(Z, np.where(Z[:, 0] > 0, "a", "b"), classes=True) > 0.9
+    assert label_agreement(Z, Z[:, 1], classes=False) > 0.9
+    assert abs(label_agreement(Z, np.random.default_rng(0).normal(size=len(Z)), classes=False)) < 0.4
+    assert np.isnan(label_agreement(Z, np.full(len(Z), "a"), classes=True))
+
+
+def test_paired_gain():
+    gain, error = paired_gain(np.array([2.0, 3.0, np.nan]), np.array([1.0, 1.0, 0.0]))
+    assert (gain, error) == (1.5, 0.5)
+    assert paired_gain(np.array([1.0]), np.array([0.0])) == (0.0, np.inf)
