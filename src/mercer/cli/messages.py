@@ -108,9 +108,10 @@ class Work:
             self._timer.daemon = True
             self._timer.start()
 
-    def __call__(self, words: str) -> None:
-        """Say what is done now."""
+    def __call__(self, words: str) -> bool:
+        """Say what is done now, and tell whether the time is over: the clock is not heard where Python ignores errors."""
         self._bar.update(self._task, description=words)
+        return self.out_of_time
 
     def _stop(self) -> None:
         self.out_of_time = True

@@ -15,7 +15,7 @@ from mercer.report.memory import refuse_if_too_large
 from mercer.report.targets import LearningProblem
 
 Array = NDArray[Any]
-Progress = Callable[[str], None]
+Progress = Callable[[str], Any]
 
 # Rows that are looked at: estimates hardly change with more, and the work grows with their cube.
 _MOST_ROWS, _MOST_ROWS_FOR_COLUMNS = 2000, 700

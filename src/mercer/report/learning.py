@@ -34,7 +34,7 @@ from mercer.report.schema import TableSchema
 from mercer.report.targets import LearningProblem, Target
 
 Array = NDArray[Any]
-Progress = Callable[[str], None]
+Progress = Callable[[str], Any]
 
 # Losses by name, for the standard deviation of the noise; those of classes do not depend on it.
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {

@@ -21,7 +21,7 @@ from mercer.report.schema import TableSchema, notes_and_warnings
 from mercer.report.tables import Table
 
 Array = NDArray[Any]
-Progress = Callable[[str], None]
+Progress = Callable[[str], Any]
 
 # Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
 _FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
@@ -136,7 +136,7 @@ def make_map(
     drop : sequence of str
         Columns that must not be used.
     progress : callable, optional
-        progress(words) is called before each piece of work.
+        progress(words) is called before each piece of work; if it returns True, no more maps are tried.
 
     Returns
     -------
@@ -220,7 +220,7 @@ class _Mapping:
         filled = np.where(np.isnan(self._X), 0.0, self._X)
         try:
             refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
-            self._progress(f"fitting {method.words}")
+            self._begin(f"fitting {method.words}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 estimator = method.make(self._settings_for(name), n)
@@ -246,6 +246,10 @@ class _Mapping:
         if not self._maps[name].is_flat:
             self._measure(name)
 
+    def _begin(self, words: str) -> None:
+        if self._progress(words):
+            raise KeyboardInterrupt
+
     def _settings_for(self, name: str) -> MapSettings:
         """With a number of coordinates: where it is to be chosen, the manifold chooses."""
         if self._settings.dim != "auto" or name == "manifold":
@@ -255,7 +259,7 @@ class _Mapping:
         return replace(self._settings, dim=dim)
 
     def _measure(self, name: str) -> None:
-        self._progress(f"measuring {METHODS[name].words}")
+        self._begin(f"measuring {METHODS[name].words}")
         found = self._maps[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
