@@ -109,7 +109,7 @@ class Work:
             self._timer.start()
 
     def __call__(self, words: str) -> bool:
-        """Say what is done now, and tell whether the time is over: the clock is not heard where Python ignores errors."""
+        """Say what is done now, and tell whether the time is over: where Python ignores errors the clock is unheard."""
         self._bar.update(self._task, description=words)
         return self.out_of_time
 
