@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mercer.components.removal import RemovedFunctions
+from mercer.kernels.blas import single_threaded_blas
 from mercer.kernels.gram import Gram, nystroem
 from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 
@@ -19,6 +21,8 @@ Array = NDArray[Any]
 DENSE_ROWS = 2000
 # Columns that are sampled to start the Lanczos method, and bytes that they may take.
 _SAMPLE, _SAMPLE_MEMORY = 500, 2**28
+# Eigenproblems of so few landmarks take longer on two threads, which wait for those of the products before.
+_FEW_LANDMARKS = 500
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ def nystroem_spectrum(
     QL = Q.T @ L
     C = L.T @ L - QL.T @ QL
     total = float(np.trace(C)) + low_rank.trace_error
-    small = dense_eigenpairs(C, k, definite=True)
+    with single_threaded_blas if len(C) <= _FEW_LANDMARKS else nullcontext():
+        small = dense_eigenpairs(C, k, definite=True)
     rounding = _rounding(small.values, L @ QL.T, gram)
     kept = small.values > rounding
     values, directions = small.values[kept], small.vectors[:, kept]

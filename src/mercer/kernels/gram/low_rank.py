@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -14,11 +15,15 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from mercer.kernels.base import Kernel
+from mercer.kernels.blas import single_threaded_blas
 from mercer.kernels.gram.landmarks import choose_landmarks, indexable_rows
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
 
 Array = NDArray[Any]
+
+# Eigenproblems of so few landmarks take longer on two threads, which wait for those of the products before.
+_FEW_LANDMARKS = 500
 
 
 @dataclass(frozen=True)
@@ -265,7 +270,8 @@ def nystroem(
     gram = Gram(kernel, X)
     diagonal = gram.diagonal().astype(np.float64)
     to_landmarks = gram.block(slice(None), chosen).astype(np.float64, copy=False)
-    values, vectors = eigh(to_landmarks[chosen])
+    with single_threaded_blas if len(chosen) <= _FEW_LANDMARKS else nullcontext():
+        values, vectors = eigh(to_landmarks[chosen])
     precision = float(np.finfo(gram.dtype).eps)
     _refuse_negative(kernel, values, float(diagonal.max()), gram.dtype)
     kept = values > 1e4 * precision * values[-1]
