@@ -71,7 +71,7 @@ def leading_eigenpairs(
     O(n log n) entries, but that of one in d dimensions O(n^(2 - 2/d)). So the number of steps from one vertex to the
     farthest tells which to take: for 11 pairs of 20,000 vertices with ten neighbours on a surface the factor took 0.3 s
     and Lanczos 1.1 s; in ten dimensions these took more than 40 s and 0.3 s. LOBPCG, with the factor as preconditioner
-    or without (0.9 and 9.7 s on the surface), and subspace iteration with a Chebyshev filter (2.8 and 1.3 s) were slower
+    or without (0.9 and 9.7 s on the surface), and subspace iteration with a Chebyshev filter (2.8 and 1.3 s) are slower
     (``benchmarks/graphs.py --solvers``). The start is fixed: results are the same from run to run.
 
     Examples
