@@ -14,12 +14,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.manifolds.grid_mixture import GridMixture
+from mercer.manifolds.known_rows import LIMIT
 from mercer.manifolds.latent_kernels import check_latent_kernel, default_kernel
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_points import latent_points
 from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.manifolds.projection import Rows
-from mercer.manifolds.settings import LIMIT
 from mercer.manifolds.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
 from mercer.quantizers import Stopping, check_magnitude

@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.manifolds.fitting import ManifoldFit
+from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.latent_points import latent_points
 from mercer.manifolds.projection import Rows, project
-from mercer.manifolds.settings import LIMIT, OWNER, whole
+from mercer.manifolds.settings import OWNER, whole
 from mercer.manifolds.training import Training, train
-from mercer.quantizers import check_magnitude
 
 Array = NDArray[Any]
 
@@ -190,20 +190,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _validated(self, X: Any, *, reset: bool) -> Array:
         options = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan", "reset": reset}
         X = validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
-        missing = np.isnan(X)
-        if missing.all(axis=1).any():
-            raise ValueError(
-                f"X of {OWNER} must have a known entry in every row, got {int(missing.all(axis=1).sum())} rows of NaN; "
-                "leave them out."
-            )
-        if reset and missing.all(axis=0).any():
-            raise ValueError(
-                f"X of {OWNER} must have a known entry in every column, got NaN only in columns "
-                f"{np.flatnonzero(missing.all(axis=0)).tolist()}; leave them out."
-            )
-        if reset and not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
-            raise ValueError(f"X of {OWNER} must have rows that differ, got {len(X)} equal ones; there is no manifold.")
-        check_magnitude(X, OWNER, LIMIT)
+        check_known_rows(X, OWNER, "manifold", training=reset)
         if reset:
             self._origin = np.nanmean(X, axis=0, dtype=np.float64)
         return np.asarray(X)

@@ -21,8 +21,6 @@ from mercer.quantizers.costs import COSTS, Cost, cost_of
 Array = NDArray[Any]
 
 OWNER = "PrincipalManifold"
-# Fourth powers of the entries of X must be numbers.
-LIMIT = 1e70
 # Widths for one, two, and more coordinates, the penalty in units of the variance, and nodes of a curve of least length.
 _WIDTHS = (0.2, 0.5, 0.8)
 _PENALTY = 3e-4

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.components import fixed_point_preimages
 from mercer.kernels import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
-from mercer.manifolds.settings import LIMIT
+from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
@@ -27,7 +27,6 @@ from mercer.manifolds.ukr.settings import OWNER, settings_of
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.training import Training, train
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.quantizers import check_magnitude
 
 Array = NDArray[Any]
 
@@ -218,24 +217,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 "leave out."
             )
         if kernel is None:
-            self._check_numbers(X, reset=reset)
+            check_known_rows(X, OWNER, "surface", training=reset)
         return X
-
-    def _check_numbers(self, X: Array, *, reset: bool) -> None:
-        missing = np.isnan(X)
-        if missing.all(axis=1).any():
-            raise ValueError(
-                f"X of {OWNER} must have a known entry in every row, got {int(missing.all(axis=1).sum())} rows of NaN; "
-                "leave them out."
-            )
-        if reset and missing.all(axis=0).any():
-            raise ValueError(
-                f"X of {OWNER} must have a known entry in every column, got NaN only in columns "
-                f"{np.flatnonzero(missing.all(axis=0)).tolist()}; leave them out."
-            )
-        if reset and not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
-            raise ValueError(f"X of {OWNER} must have rows that differ, got {len(X)} equal ones; there is no surface.")
-        check_magnitude(X, OWNER, LIMIT)
 
     def _check_components(self, q: int, X: Any) -> None:
         most = X.shape[1] if self.feature_kernel is None else _count(X) - 1
