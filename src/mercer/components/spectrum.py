@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mercer.components.removal import RemovedFunctions
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.gram import Gram, nystroem
+from mercer.kernels.blas import threads_of_eigenproblem
+from mercer.kernels.gram import Gram
+from mercer.kernels.gram.low_rank import nystroem_of
 from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 
 Array = NDArray[Any]
@@ -21,8 +21,6 @@ Array = NDArray[Any]
 DENSE_ROWS = 2000
 # Columns that are sampled to start the Lanczos method, and bytes that they may take.
 _SAMPLE, _SAMPLE_MEMORY = 500, 2**28
-# Eigenproblems of so few landmarks take longer on two threads, which wait for those of the products before.
-_FEW_LANDMARKS = 500
 
 
 @dataclass(frozen=True)
@@ -129,12 +127,12 @@ def nystroem_spectrum(
     gram: Gram, X: Any, removed: RemovedFunctions, k: int | None, n_landmarks: int, random_state: Any
 ) -> Spectrum:
     """The k largest eigenpairs, or all, of the approximation L Lᵀ of K from landmarks."""
-    low_rank = nystroem(gram.kernel, X, n_landmarks, method="random", random_state=random_state)
+    low_rank = nystroem_of(gram, X, n_landmarks, method="random", random_state=random_state)
     L, Q, W = low_rank.factor, removed.Q, low_rank.whitening
     QL = Q.T @ L
     C = L.T @ L - QL.T @ QL
     total = float(np.trace(C)) + low_rank.trace_error
-    with single_threaded_blas if len(C) <= _FEW_LANDMARKS else nullcontext():
+    with threads_of_eigenproblem(len(C)):
         small = dense_eigenpairs(C, k, definite=True)
     rounding = _rounding(small.values, L @ QL.T, gram)
     kept = small.values > rounding

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+# Eigenproblems of so few rows take longer on two threads, which wait for those of the products before.
+_FEW_ROWS = 500
 
 
 @cache
@@ -59,3 +63,8 @@ single_threaded_blas = _SingleThreaded(_libraries)
 # For work whose heavy part is SciPy's: threads that NumPy's library leaves spinning after a product with a vector would
 # take the cores from it (a factor of two in `benchmarks/machines.py`).
 single_threaded_numpy = _SingleThreaded(_of_numpy)
+
+
+def threads_of_eigenproblem(n: int) -> AbstractContextManager[None]:
+    """Keeps the dense eigenproblem of n rows that follows a large product to one thread if it is small."""
+    return single_threaded_blas if n <= _FEW_ROWS else nullcontext()

@@ -51,7 +51,11 @@ def choose_landmarks(
     >>> sorted(int(X[i][0]) for i in landmarks)
     [0, 5]
     """
-    gram = Gram(kernel, indexable_rows(X))
+    return landmarks_of(Gram(kernel, indexable_rows(X)), n_landmarks, method=method, random_state=random_state)
+
+
+def landmarks_of(gram: Gram, n_landmarks: int, *, method: str, random_state: Any) -> Array:
+    """`choose_landmarks` for rows that are prepared."""
     n = gram.shape[0]
     if not isinstance(n_landmarks, Integral) or not 1 <= n_landmarks <= n:
         raise ValueError(

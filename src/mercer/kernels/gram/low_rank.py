@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -15,15 +14,12 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.gram.landmarks import choose_landmarks, indexable_rows
+from mercer.kernels.blas import threads_of_eigenproblem
+from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
 
 Array = NDArray[Any]
-
-# Eigenproblems of so few landmarks take longer on two threads, which wait for those of the products before.
-_FEW_LANDMARKS = 500
 
 
 @dataclass(frozen=True)
@@ -261,16 +257,21 @@ def nystroem(
     >>> nystroem(Gaussian(), X, 50, random_state=0).relative_error < 1e-2
     True
     """
-    _need_positive_definite(kernel, "nystroem")
     X = indexable_rows(X)
+    return nystroem_of(Gram(kernel, X), X, landmarks, method=method, random_state=random_state)
+
+
+def nystroem_of(gram: Gram, X: Any, landmarks: Any, *, method: str, random_state: Any) -> LowRank:
+    """`nystroem` for rows X that are prepared."""
+    kernel = gram.kernel
+    _need_positive_definite(kernel, "nystroem")
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
-        chosen = choose_landmarks(kernel, X, int(landmarks), method=method, random_state=random_state)
+        chosen = landmarks_of(gram, int(landmarks), method=method, random_state=random_state)
     else:
-        chosen = _given_landmarks(landmarks, Gram(kernel, X).shape[0])
-    gram = Gram(kernel, X)
+        chosen = _given_landmarks(landmarks, gram.shape[0])
     diagonal = gram.diagonal().astype(np.float64)
     to_landmarks = gram.block(slice(None), chosen).astype(np.float64, copy=False)
-    with single_threaded_blas if len(chosen) <= _FEW_LANDMARKS else nullcontext():
+    with threads_of_eigenproblem(len(chosen)):
         values, vectors = eigh(to_landmarks[chosen])
     precision = float(np.finfo(gram.dtype).eps)
     _refuse_negative(kernel, values, float(diagonal.max()), gram.dtype)
