@@ -68,9 +68,9 @@ def test_the_best_start_is_taken():
     X, _ = make_spiral(150, random_state=3)
     model = UnsupervisedKernelRegression(1, random_state=0, max_iter=200).fit(X)
     table = model.candidates_
-    assert set(table) == {"start", "objective", "leave_one_out_error"}
+    assert set(table) == {"start", "objective", "leave_one_out_error", "descended"}
     assert {"pca", "isomap-5", "eigenmaps-8", "lle-12"} <= set(table["start"])
-    best = int(np.argmin(table["objective"]))
+    best = int(np.nanargmin(table["descended"]))
     assert model.init_ == table["start"][best] != "pca"
     assert model.history_[0] == pytest.approx(table["objective"][best])
     worst = UnsupervisedKernelRegression(1, init="pca", random_state=0).fit(X)
@@ -277,6 +277,9 @@ def test_duplicates_parts_and_few_rows():
     assert np.isfinite(doubled.embedding_).all()
     parts = UnsupervisedKernelRegression(1, random_state=0).fit(np.concatenate([ARC, ARC + 100]))
     assert np.isfinite(parts.embedding_).all()
+    ring = UnsupervisedKernelRegression(1, topology="circle", random_state=0).fit(np.repeat(ARC[:6], 5, axis=0))
+    assert np.isfinite(ring.embedding_).all()
+    assert ring.density_threshold_ > 0
     few = UnsupervisedKernelRegression(1).fit(np.array([[0.0, 0.0], [1.0, 0.1], [2.0, 0.0], [3.0, 0.2]]))
     assert few.embedding_.shape == (4, 1)
     flat = UnsupervisedKernelRegression(2, init="pca", random_state=0).fit(np.column_stack([ANGLES, 2 * ANGLES]))

@@ -18,6 +18,9 @@ from mercer.parameters import check_choice, check_positive
 Array = NDArray[Any]
 
 _PRIORS = ("equal", "frequencies")
+_WIDTHS = ("auto", "likelihood")
+# Rows at most that others are asked to classify, and widths that are tried, in distances of nearest neighbours.
+_SAMPLE, _WIDTH_GRID = 1000, np.geomspace(0.5, 100.0, 24)
 # Numbers in the largest temporary array.
 _BLOCK = 2**22
 
@@ -29,10 +32,11 @@ class DensityClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    width : float or "auto"
-        Of the Gaussian kernel. "auto": the one at which rows are most likely by the density of the other rows, of
-        whatever class; see `likelihood_width`. In the latent space of an `UnsupervisedKernelRegression` whose
-        coordinates are intervals, 1 is its own kernel.
+    width : float, "auto" or "likelihood"
+        Of the Gaussian kernel. "auto": the geometric mean of those with which the other rows put the fewest rows into a
+        wrong class, or more by no more than the standard error. "likelihood": the one at which rows are most likely by
+        the density of the other rows, of whatever class, as in the paper; see `likelihood_width`. In the latent space
+        of an `UnsupervisedKernelRegression` whose coordinates are intervals, 1 is its own kernel.
     prior : {"equal", "frequencies"}
         P(c): the same for all classes, or as in the training rows.
 
@@ -46,7 +50,9 @@ class DensityClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     The kernel density classifier of [Meinicke2005]_, table 3. Densities need many rows in more than a few coordinates:
-    this is a classifier for maps.
+    this is a classifier for maps. Mean test errors over ten generated sets (moons, blobs, rings, spirals, a
+    checkerboard, islands) of 100 / 300 / 1000 rows are 14.0 / 11.2 / 10.2 % with "auto", 16.2 / 11.5 / 10.3 % with
+    "likelihood": `benchmarks/ukr_defaults.py widths`.
 
     Examples
     --------
@@ -64,15 +70,39 @@ class DensityClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Store the rows of X by their classes y, and find the width."""
         check_choice(self.prior, _PRIORS, "prior", type(self).__name__)
-        automatic = isinstance(self.width, str) and self.width == "auto"
-        if not automatic:
-            check_positive(self.width, "width", type(self).__name__, "or take 'auto'")
+        rule = self.width if isinstance(self.width, str) and self.width in _WIDTHS else None
+        if rule is None:
+            check_positive(self.width, "width", type(self).__name__, "or take 'auto' or 'likelihood'")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self.width_ = likelihood_width(X) if automatic else float(self.width)
         self._rows = [X[labels == c] for c in range(len(self.classes_))]
+        if rule == "auto":
+            self.width_ = self._cross_validated_width(X, labels)
+        else:
+            self.width_ = likelihood_width(X) if rule == "likelihood" else float(self.width)
         return self
+
+    def _cross_validated_width(self, X: Array, labels: Array) -> float:
+        """The geometric mean of the widths with which about the fewest rows get a wrong class from the other rows."""
+        some = np.arange(0, len(X), max(1, len(X) // _SAMPLE))
+        squares = euclidean_distances(X[some], X, squared=True)
+        squares[np.arange(len(some)), some] = np.inf
+        nearest = squares.min(axis=1)
+        if not np.any(nearest > 0):
+            return 1.0
+        by_class = [squares[:, labels == c] for c in range(len(self._rows))]
+        counts = np.array([len(rows) for rows in self._rows]) - (labels[some][:, None] == np.arange(len(self._rows)))
+        offsets = -np.log(np.maximum(counts, 1)) if self.prior == "equal" else 0.0
+        widths = np.sqrt(np.median(nearest[nearest > 0])) * _WIDTH_GRID
+        wrong = []
+        for width in widths:
+            with np.errstate(divide="ignore"):  # a class of one row has none left
+                scores = np.column_stack([logsumexp(-0.5 / width**2 * part, axis=1) for part in by_class])
+            wrong.append(np.mean((scores + offsets).argmax(axis=1) != labels[some]))
+        least = max(min(wrong), 1.0 / len(some))
+        good = np.array(wrong) <= min(wrong) + np.sqrt(least * (1.0 - least) / len(some))
+        return float(np.exp(np.log(widths[good]).mean()))
 
     def _log_joint(self, X: Any) -> Array:
         """The logarithm of P(c) p(x | c), up to a constant."""

@@ -279,3 +279,10 @@ def test_bad_input():
         LatentObjective(targets, periods=[1.0, -2.0])
     with pytest.raises(ValueError, match="Z of LatentObjective must be finite"):
         LatentObjective(targets).value(np.full((N, 2), np.nan))
+
+
+def test_large_circles_are_like_lines():
+    targets = data_targets(np.arange(8.0)[:, None])
+    for period in (1e3, 1e4, 1e5, 1e6, 1e9):
+        integral = LatentObjective(targets, periods=[period]).kernel_integral(1)
+        assert integral == pytest.approx(np.sqrt(2 * np.pi), rel=1e-4)

@@ -30,6 +30,8 @@ def test_equal_rows_do_not_narrow_it_to_nothing():
     Z = RNG.normal(size=(100, 2))
     assert likelihood_width(np.vstack([Z, Z])) > 0.01
     assert likelihood_width(np.zeros((10, 2))) == 1.0
+    rounded = np.vstack([Z, Z * (1 + 1e-15)])
+    assert likelihood_width(rounded) == pytest.approx(likelihood_width(np.vstack([Z, Z])), rel=1e-3)
 
 
 def test_a_sample_tells_the_width_of_many_rows():

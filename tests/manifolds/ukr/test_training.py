@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mercer import UnsupervisedKernelRegression
-from mercer.datasets import make_arc
+from mercer.datasets import make_arc, make_spiral
 from mercer.manifolds.ukr import training
 from mercer.manifolds.ukr.rows import DataRows
 from mercer.manifolds.ukr.settings import settings_of
@@ -26,6 +28,42 @@ def test_the_table_tells_errors_at_the_best_scale():
     assert result.init == table["start"][best]
     assert result.fit.history[0] == pytest.approx(table["objective"][best])
     assert np.all(np.array(table["leave_one_out_error"]) < np.array(table["objective"]))
+
+
+def test_methods_are_compared_after_a_short_descent(monkeypatch):
+    X, _ = make_spiral(120, random_state=1)
+    tried, fit_latent = {}, training.fit_latent
+
+    def noting(objective, start, **options):
+        fit = fit_latent(objective, start, **options)
+        if options["max_iter"] == training._SHORT:
+            tried[fit.history[0]] = fit.objective
+        return fit
+
+    monkeypatch.setattr(training, "fit_latent", noting)
+    result = trained(X, init="auto", max_iter=40)
+    table = {name: np.array(column) for name, column in result.candidates.items()}
+    methods = np.array([name.partition("-")[0] for name in table["start"]])
+    compared = ~np.isnan(table["descended"])
+    assert sorted(methods[compared]) == sorted(set(methods)) == ["eigenmaps", "isomap", "lle", "pca"]
+    for i in np.flatnonzero(compared):  # the best of its method
+        assert table["objective"][i] == min(table["objective"][methods == methods[i]])
+    np.testing.assert_allclose(sorted(table["descended"][compared]), sorted(tried.values()), rtol=1e-12)
+    assert result.init == table["start"][np.nanargmin(table["descended"])]
+
+
+def test_an_interrupted_descent_ends_the_comparison(monkeypatch):
+    fit_latent, calls = training.fit_latent, []
+
+    def interrupting(*arguments, **options):
+        calls.append(1)
+        fit = fit_latent(*arguments, **options)
+        return replace(fit, status="interrupted") if len(calls) == 2 else fit
+
+    monkeypatch.setattr(training, "fit_latent", interrupting)
+    result = trained(X, init="auto", max_iter=5)
+    assert np.sum(~np.isnan(result.candidates["descended"])) == 1
+    assert result.init == result.candidates["start"][int(np.nanargmin(result.candidates["descended"]))]
 
 
 def test_an_interrupt_ends_the_comparison(monkeypatch):

@@ -35,7 +35,7 @@ def count_pieces(objective: LatentObjective, units: LatentUnits, Z: Array, thres
     n = len(inside)
     if n < 2:
         return n
-    embedded, _ = units.unrolled(inside)
+    embedded = units.unrolled(inside)
     nearest = NeighbourSearch(embedded).of_rows(min(_NEIGHBOURS, n - 1))[1]
     pairs = np.column_stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.ravel()])
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from tqdm import tqdm
 
+from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.solvers import rprop
 
@@ -204,8 +205,10 @@ class _Watch:
         self.status, self._first = "max_iter", self.n_iter
         shape, scale = self._Z.shape, 1.0 / max(self._history[-1], np.finfo(np.float64).tiny)
 
+        n_threads = allowed_threads()
+
         def function(flat: Array) -> tuple[float, Array]:
-            value, gradient = self._objective.value_and_gradient(flat.reshape(shape))
+            value, gradient = self._objective.value_and_gradient(flat.reshape(shape), n_threads)
             return value * scale, gradient.ravel() * scale
 
         def noted(intermediate_result: Any) -> None:
@@ -213,10 +216,11 @@ class _Watch:
                 raise StopIteration
 
         try:
-            minimize(
-                function, self._Z.ravel(), jac=True, method="L-BFGS-B", callback=noted,
-                options={"maxiter": n_steps, "maxfun": 20 * n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
-            )  # fmt: skip
+            with single_threaded_blas:  # small products of SciPy's, between gradients, wait longer for threads
+                minimize(
+                    function, self._Z.ravel(), jac=True, method="L-BFGS-B", callback=noted,
+                    options={"maxiter": n_steps, "maxfun": 20 * n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+                )  # fmt: skip
         except KeyboardInterrupt:
             self.status = "interrupted"
         if self.status == "max_iter" and self.n_iter - self._first < n_steps:

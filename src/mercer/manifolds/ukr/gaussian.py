@@ -82,7 +82,9 @@ class AllPairs:
         """Sums over the rows of Gaussian values at new points."""
         return Gram(Gaussian(1.0), V, U) @ np.ones(len(U))
 
-    def run(self, U: Array, *, with_gradient: bool, rows: Array | None = None) -> Evaluation:
+    def run(
+        self, U: Array, *, with_gradient: bool, rows: Array | None = None, n_threads: int | None = None
+    ) -> Evaluation:
         """Errors, and their gradient; errors of some rows only, without a gradient."""
         from mercer.manifolds.ukr.gaussian_numba import add_gradients
 
@@ -111,7 +113,7 @@ class AllPairs:
         def new_buffers() -> tuple[Array, Array]:
             return np.empty((height, len(U))), np.empty((height if with_gradient else 0, len(U)))
 
-        n_threads = allowed_threads() if len(rows) * len(U) > _FEW_PAIRS else 1
+        n_threads = (n_threads or allowed_threads()) if len(rows) * len(U) > _FEW_PAIRS else 1
         with single_threaded_blas:
             run_threaded(work, tasks, new_buffers, n_threads)
         if not with_gradient:

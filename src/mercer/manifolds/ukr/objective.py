@@ -12,13 +12,14 @@ from scipy.special import ive
 from mercer.manifolds.ukr.gaussian import AllPairs, Evaluation
 from mercer.manifolds.ukr.quartic import NeighbourPairs
 from mercer.manifolds.ukr.targets import Targets
+from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_choice, check_count
 
 Array = NDArray[Any]
 
 DENSITY_KERNELS = ("gaussian", "quartic")
-# Nodes along each circle for the integral of the quartic kernel.
-_NODES = 100
+# Nodes along each circle for the integral of the quartic kernel, and squared radii from where circles are like lines.
+_NODES, _LARGE = 100, 1e8
 
 
 class LatentObjective:
@@ -83,6 +84,7 @@ class LatentObjective:
                 f"periods of {name} must be > 0, or nan or inf for intervals, got {periods!r}; "
                 "give lengths in units of the kernel's width."
             )
+        self._units = None if self.periods is None else LatentUnits(self.periods)
         self._pairs: AllPairs | NeighbourPairs
         if density_kernel == "gaussian":
             self._pairs = AllPairs(targets, quartic=False, n_excluded=n_excluded)
@@ -106,11 +108,12 @@ class LatentObjective:
         """Which rows have no other row that counts within reach of the kernel: never any with the Gaussian one."""
         return self._evaluation(self._on_circles(Z), with_gradient=False).isolated.copy()
 
-    def value_and_gradient(self, Z: Any) -> tuple[float, Array]:
-        """R and its derivatives by Z, of shape (N, q)."""
-        evaluation = self._evaluation(self._on_circles(Z), with_gradient=True)
+    def value_and_gradient(self, Z: Any, n_threads: int | None = None) -> tuple[float, Array]:
+        """R and its derivatives by Z, of shape (N, q); on as many threads as BLAS may use by default."""
+        evaluation = self._evaluation(self._on_circles(Z), with_gradient=True, n_threads=n_threads)
         assert evaluation.gradient is not None
-        return float(evaluation.errors.mean()), self._along_circles(Z, evaluation.gradient) * (2.0 / len(Z))
+        gradient = evaluation.gradient * (2.0 / len(Z))
+        return float(evaluation.errors.mean()), gradient if self._units is None else self._units.along(Z, gradient)
 
     def density(self, Znew: Any, Z: Any) -> Array:
         """1/N Σ_r K(z - z_r) at new points, with K divided by its integral over the latent space."""
@@ -130,7 +133,10 @@ class LatentObjective:
         periods = np.empty(0) if self.periods is None else self.periods[np.isfinite(self.periods)]
         radii, p = periods / (2.0 * np.pi), n_dims - len(periods)
         if self.density_kernel == "gaussian":
-            return float((2.0 * np.pi) ** (p / 2) * np.prod(periods * ive(0, radii**2)))
+            # exp(-x) I_0(x) is 1 / √(2πx) to rounding where x is large, and SciPy's is not a number where it is larger.
+            x = radii**2
+            circles = np.where(x < _LARGE, ive(0, np.minimum(x, _LARGE)), 1.0 / np.sqrt(2.0 * np.pi * x))
+            return float((2.0 * np.pi) ** (p / 2) * np.prod(periods * circles))
         # ∫ (a - |u|²)² du over the intervals is a^(2 + p/2) times that for a = 1; the circles are left for quadrature.
         nodes, node_weights = np.polynomial.legendre.leggauss(_NODES)
         a, weights = np.ones(1), np.ones(1)
@@ -141,36 +147,19 @@ class LatentObjective:
             weights = (weights[:, None] * (end * node_weights)).ravel()
         return float(weights @ a ** (2 + p / 2)) * 2.0 * math.pi ** (p / 2) / math.gamma(p / 2 + 3)
 
-    def _evaluation(self, U: Array, *, with_gradient: bool) -> Evaluation:
+    def _evaluation(self, U: Array, *, with_gradient: bool, n_threads: int | None = None) -> Evaluation:
         """Errors and gradient at points, which are kept: optimisers ask for errors where they have had the gradient."""
         if self._latest is not None:
             points, evaluation = self._latest
             if np.array_equal(points, U) and (evaluation.gradient is not None or not with_gradient):
                 return evaluation
-        evaluation = self._pairs.run(U, with_gradient=with_gradient)
+        evaluation = self._pairs.run(U, with_gradient=with_gradient, n_threads=n_threads)
         self._latest = U, evaluation
         return evaluation
 
     def _on_circles(self, Z: Any) -> Array:
-        """A copy of points in which circles have become coordinates of planes, after all others."""
+        """A copy of points in which circles have become circles of planes."""
         Z = np.array(Z, dtype=np.float64, order="C")
         if not np.isfinite(Z).all():
             raise ValueError("Z of LatentObjective must be finite, got nan or inf; take shorter steps.")
-        if self.periods is None:
-            return Z
-        circles = np.isfinite(self.periods)
-        radii = self.periods[circles] / (2.0 * np.pi)
-        angles = Z[:, circles] / radii
-        return np.hstack([Z[:, ~circles], radii * np.cos(angles), radii * np.sin(angles)])
-
-    def _along_circles(self, Z: Any, gradient: Array) -> Array:
-        """The gradient by Z from that by the points on circles."""
-        if self.periods is None:
-            return gradient
-        circles = np.isfinite(self.periods)
-        angles = np.asarray(Z, dtype=np.float64)[:, circles] / (self.periods[circles] / (2.0 * np.pi))
-        straight, by_cosine, by_sine = np.split(gradient, np.cumsum([np.sum(~circles), np.sum(circles)]), axis=1)
-        result = np.empty(np.shape(Z))
-        result[:, ~circles] = straight
-        result[:, circles] = by_sine * np.cos(angles) - by_cosine * np.sin(angles)
-        return result
+        return Z if self._units is None else self._units.unrolled(Z)

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.quartic import Cells
 from mercer.manifolds.ukr.surface import Surface
+from mercer.manifolds.ukr.targets import padded
+from mercer.manifolds.ukr.units import LatentUnits
 
 Array = NDArray[Any]
 
@@ -18,8 +20,10 @@ Array = NDArray[Any]
 _BLOCK, _FEWEST_ROWS = 2**18, 32
 # Starts are apart by so many widths of the kernel.
 _APART = 1.0
-# Distances beyond which a training point has no weight: from a point that is near its nearest one.
-_REACH = {"gaussian": 8.0, "quartic": 2.0}
+# Distances of training points beyond which one has no weight where the other is near enough; see `projection_numba`.
+_GAUSSIAN_REACH, _QUARTIC_REACH = 8.0, 2.0
+# Compiled loops take so many columns at once.
+COLUMNS = 4
 # Rounding by which a point may be outside of the domain, in the logarithm of the density.
 _SLACK = 1e-9
 
@@ -57,14 +61,19 @@ class SurfaceProjector:
     ):
         self._surface, self._log_threshold = surface, log_threshold
         self._n_starts, self._max_steps, self._tol = n_starts, max_steps, tol
-        images, inside = [], []
-        for block in self._blocks(len(surface.Z)):
-            at = surface(surface.Z[block])
-            images.append(at.F)
-            inside.append(at.log_density >= log_threshold - _SLACK)
-        self._inside = np.flatnonzero(np.concatenate(inside))
-        self._images = np.concatenate(images)[self._inside]
-        self._first, self._lists = _neighbour_lists(surface.U, _REACH[surface.density_kernel])
+        self._inside = np.flatnonzero(surface.log_density(surface.Z) >= log_threshold - _SLACK)
+        self._images = surface.images(surface.Z[self._inside])
+        self._quartic = surface.objective.density_kernel == "quartic"
+        q = surface.Z.shape[1]
+        periods = np.full(q, np.inf) if surface.objective.periods is None else surface.objective.periods
+        self._radii = periods / (2 * np.pi)
+        self._U = np.ascontiguousarray(LatentUnits(periods).unrolled(surface.Z))
+        cells = Cells(self._U, _QUARTIC_REACH if self._quartic else _GAUSSIAN_REACH)
+        # Training points within reach of each: list i is lists[first[i]:first[i + 1]].
+        self._first, found = cells.neighbours(self._U)
+        self._lists = cells.order.astype(np.int32)[found]
+        features = surface.values if surface.seen is None else np.hstack([surface.values, surface.seen])
+        self._features = padded(features, COLUMNS)
 
     def _blocks(self, n_rows: int) -> list[slice]:
         height = max(_FEWEST_ROWS, _BLOCK // len(self._surface.Z))
@@ -95,15 +104,15 @@ class SurfaceProjector:
         descend(
             np.ascontiguousarray(Y - (surface.means if known is None else known * surface.means)),
             np.ones((1, 1)) if known is None else np.ascontiguousarray(known),
-            self._starts(Y, known), surface.Z, surface.U, self._first, self._lists, surface.values, surface.seen,
-            surface.units.periods / (2 * np.pi), surface.density_kernel == "quartic",
-            self._log_threshold, self._max_steps, self._tol, Z, costs,
+            self._starts(Y, known), surface.Z, self._U, self._first, self._lists, self._features,
+            surface.seen is not None, self._radii, self._quartic, self._log_threshold, self._max_steps, self._tol,
+            Z, costs,
         )  # fmt: skip
         return Z, costs
 
     def _starts(self, Y: Array, known: Array | None) -> Array:
         """Positions of training points to start from, the most promising first, and then -1."""
-        images, places = self._images, self._surface.U[self._inside]
+        images, places = self._images, self._U[self._inside]
         squares = -2.0 * (Y @ images.T)
         squares += np.sum(images**2, axis=1) if known is None else known @ (images**2).T
         starts = np.full((len(Y), self._n_starts), -1)
@@ -113,14 +122,6 @@ class SurfaceProjector:
             starts[possible, s] = self._inside[nearest[possible]]
             squares[_squared_distances(places[nearest], places) < _APART**2] = np.inf
         return starts
-
-
-def _neighbour_lists(U: Array, reach: float) -> tuple[Array, Array]:
-    """Training points within reach of each: list i is lists[first[i]:first[i + 1]]."""
-    tree = cKDTree(U)
-    found = tree.query_ball_point(U, reach, workers=allowed_threads())
-    first = np.concatenate([[0], np.cumsum([len(near) for near in found])])
-    return first.astype(np.int64), np.concatenate([np.asarray(near, dtype=np.int64) for near in found])
 
 
 def _squared_distances(A: Array, B: Array) -> Array:

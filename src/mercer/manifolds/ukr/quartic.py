@@ -24,8 +24,8 @@ _SKIN = 0.3
 _MOST_SHARE, _MOST_PAIRS = 0.25, 2**26
 # Cells are made along so many coordinates, and there are so many of them for each point.
 _CELL_DIMS, _CELLS_PER_POINT = 3, 4
-# Pairs of new points and rows that are looked at together, at most.
-_BLOCK = 2**22
+# Pairs of new points and rows within reach that are looked at together, about; and new points at least.
+_BLOCK, _FEW_NEW = 2**21, 64
 # Points for one call of a compiled function, and so few that a second thread does not pay.
 _STRIP, _FEW_POINTS = 512, 1024
 
@@ -118,14 +118,14 @@ class NeighbourPairs:
         """All but the lists, which are found again when they are needed."""
         return {**vars(self), "_lists": None}
 
-    def run(self, U: Array, *, with_gradient: bool) -> Evaluation:
+    def run(self, U: Array, *, with_gradient: bool, n_threads: int | None = None) -> Evaluation:
         """Errors, and their gradient."""
         if self._lists is None or not self._lists.hold_for(U):
             self._lists = _Lists(U, self._targets)
             self.n_rebuilt += 1
         if self._lists.too_long:
-            return self._all_pairs.run(U, with_gradient=with_gradient)
-        errors, gradient = self._lists.run(U, self._n_excluded, with_gradient=with_gradient)
+            return self._all_pairs.run(U, with_gradient=with_gradient, n_threads=n_threads)
+        errors, gradient = self._lists.run(U, self._n_excluded, with_gradient=with_gradient, n_threads=n_threads)
         isolated = np.isnan(errors)
         if isolated.any():
             errors[isolated] = self._all_pairs.run(U, with_gradient=False, rows=np.flatnonzero(isolated)).errors
@@ -143,9 +143,13 @@ class NeighbourPairs:
 
     def sums(self, V: Array, U: Array) -> Array:
         """Sums over the rows of kernel values at new points."""
-        cells, height = Cells(U, 1.0), max(64, _BLOCK // len(U))
-        blocks = [V[start : start + height] for start in range(0, len(V), height)]
-        return np.concatenate([np.zeros(0), *(_values(block, cells).sum(axis=1) for block in blocks)])
+        cells, sums, start, height = Cells(U, 1.0), np.empty(len(V)), 0, _FEW_NEW
+        while start < len(V):
+            K = _values(V[start : start + height], cells)
+            sums[start : start + K.shape[0]] = K.sum(axis=1)
+            start += K.shape[0]
+            height = max(_FEW_NEW, _BLOCK * K.shape[0] // (K.nnz + 1))
+        return sums
 
 
 class _Lists:
@@ -171,18 +175,21 @@ class _Lists:
         moved = U - self._U
         return bool(np.einsum("ij,ij->i", moved, moved).max() < (_SKIN / 2.0) ** 2)
 
-    def run(self, U: Array, n_excluded: int, *, with_gradient: bool) -> tuple[Array, Array | None]:
+    def run(
+        self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
+    ) -> tuple[Array, Array | None]:
         """Errors, NaN for isolated rows, and their gradient."""
         from mercer.manifolds.ukr.quartic_numba import gather_gradient
 
         n, points = len(U), padded(U[self._order], 2)
         lists, Q, values, pulls = (self._offsets, self._found), self._Q, np.empty(n), np.empty_like(points)
-        over_strips(lambda s: self._pass(s.start, s.stop, points, *lists, n_excluded, with_gradient, values, Q), n)
+        rest = (points, *lists, n_excluded, with_gradient, values, Q)
+        over_strips(lambda s: self._pass(s.start, s.stop, *rest), n, n_threads)
         errors, gradient = np.empty(n), np.empty_like(U)
         errors[self._order] = values
         if not with_gradient:
             return errors, None
-        over_strips(lambda s: gather_gradient(s.start, s.stop, points, *lists, self._mirror, Q, pulls), n)
+        over_strips(lambda s: gather_gradient(s.start, s.stop, points, *lists, self._mirror, Q, pulls), n, n_threads)
         gradient[self._order] = pulls[:, : U.shape[1]]
         return errors, gradient
 
@@ -195,7 +202,8 @@ def _values(V: Array, cells: Cells) -> Any:
     return sparse.csr_array((values, cells.order[found], offsets), shape=(len(V), len(cells.U)))
 
 
-def over_strips(work: Any, n: int) -> None:
+def over_strips(work: Any, n: int, n_threads: int | None = None) -> None:
     """Call work(strip) for slices of n points, which share no result, on all threads."""
     strips: Any = (slice(start, min(start + _STRIP, n)) for start in range(0, n, _STRIP))
-    run_threaded(lambda strip, _: work(strip), strips, lambda: None, allowed_threads() if n > _FEW_POINTS else 1)
+    n_threads = (n_threads or allowed_threads()) if n > _FEW_POINTS else 1
+    run_threaded(lambda strip, _: work(strip), strips, lambda: None, n_threads)

@@ -18,6 +18,8 @@ _SAMPLE = 400
 # Scales around that of the likelihood that are tried, and evaluations of the direct search for each coordinate.
 _GRID = np.geomspace(0.2, 5.0, 11)
 _EVALUATIONS = 25
+# Distances that are rounding of equal points, as a share of the extent of all.
+_EQUAL = 1e-9
 # The widest and the narrowest kernel whose likelihood is looked at, in distances of nearest neighbours.
 _WIDEST, _NARROWEST = 1e3, 1.0
 
@@ -42,7 +44,7 @@ def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
     """The width of a Gaussian kernel at which rows are most likely by the density of the others.
 
     argmax_h Σ_i log Σ_{j≠i} exp(-||z_i - z_j||² / (2h²)) - q log h, which grows beyond all bounds as h → 0 if rows are
-    equal: h is at least the median distance of nearest neighbours that are not equal.
+    equal: h is at least the median distance of nearest neighbours that are not equal but for rounding.
 
     Parameters
     ----------
@@ -64,9 +66,10 @@ def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
     squares = squareform(pdist(some, "sqeuclidean"))
     np.fill_diagonal(squares, np.inf)
     nearest = squares.min(axis=1)
-    if not np.any(nearest > 0):
+    differ = (squares > _EQUAL**2 * np.sum(np.ptp(some, axis=0) ** 2)) & np.isfinite(squares)
+    if not differ.any():
         return 1.0
-    length2 = float(np.median(nearest[nearest > 0]))
+    length2 = float(np.median(np.where(differ, squares, np.inf).min(axis=1)))
     relative = np.subtract(squares, nearest[:, None], out=squares)  # the largest exponential of each row is then 1
 
     def loss(log_h: float) -> float:

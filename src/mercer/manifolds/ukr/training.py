@@ -26,8 +26,8 @@ Array = NDArray[Any]
 _START_ROWS = 3000
 # What scales are multiplied by, so often at most, where points are isolated.
 _SHRINKAGE, _MOST_SHRINKAGES = 0.8, 5
-# Starts whose scales are searched directly, after all were compared on a grid.
-_SEARCHED = 3
+# Iterations after which the best starts of each method are compared.
+_SHORT = 30
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,10 @@ def _objective(settings: Settings, targets: Targets, units: LatentUnits, n_exclu
 
 
 class _Starts:
-    """Candidates, found and scaled on some of the rows if these are many.
+    """Candidates, found, scaled and compared on some of the rows if these are many.
 
-    All are scaled on a grid, and the best of them by a direct search.
+    All are scaled on a grid, and the best of each method by a direct search. Where there are several methods, these
+    are compared after a short descent: a start may tear what belongs together, and have the least objective for now.
     """
 
     def __init__(self, settings: Settings, rows: TrainingRows, init: Any, rng: Any):
@@ -101,6 +102,7 @@ class _Starts:
                 f"init of {OWNER} must give finite coordinates that differ, got none from {init!r}; take 'pca'."
             )
         self._scaled: dict[str, ScaledStart] = {}
+        self._descended: dict[str, float] = {}
 
     def best(self) -> tuple[str, Array, LatentUnits]:
         """The name of the best start, its points in widths of the kernel, and their units.
@@ -112,7 +114,7 @@ class _Starts:
         except KeyboardInterrupt:
             if not self._scaled:
                 raise
-        name = self._leading()[0]
+        name = min(self._descended or self._scaled, key=self._error)
         # Of more rows each has more neighbours: the kernel may be narrower.
         share = len(self._some) / len(self._rows.points)
         scales = self._scaled[name].scales * share ** (-1.0 / (self._settings.space.n_dims + 4))
@@ -134,12 +136,26 @@ class _Starts:
     def _compare(self) -> None:
         for name, box in self._boxes.items():
             self._scaled[name] = grid_scale(self._error_of(box), first_scale(box, self._settings.density_kernel))
-        for name in self._leading()[:_SEARCHED]:
+        best: dict[str, str] = {}
+        for name in sorted(self._scaled, key=self._error):
+            best.setdefault(name.partition("-")[0], name)
+        for name in best.values():
             self._scaled[name] = searched_scale(self._error_of(self._boxes[name]), self._scaled[name])
+        if len(best) > 1:
+            for name in best.values():
+                self._descended[name] = self._after_descent(name)
 
-    def _leading(self) -> list[str]:
-        """Names of the starts, the best first."""
-        return sorted(self._scaled, key=lambda name: self._scaled[name].error)
+    def _after_descent(self, name: str) -> float:
+        scales = self._scaled[name].scales
+        objective = _objective(self._settings, self._targets, self._units(scales), self._settings.n_excluded)
+        fit = fit_latent(objective, self._boxes[name] * scales, optimizer="rprop", max_iter=_SHORT)
+        if fit.status == "interrupted":
+            raise KeyboardInterrupt
+        return fit.objective
+
+    def _error(self, name: str) -> float:
+        """The objective of a start, after a descent if there was one."""
+        return self._descended.get(name, self._scaled[name].error)
 
     def table(self) -> dict[str, list[Any]]:
         """All starts, and their errors on the rows that they were compared on."""
@@ -153,6 +169,7 @@ class _Starts:
             "start": list(self._scaled),
             "objective": errors[self._settings.n_excluded],
             "leave_one_out_error": errors[0],
+            "descended": [self._descended.get(name, np.nan) for name in self._scaled],
         }
 
     def _units(self, scales: Array) -> LatentUnits:

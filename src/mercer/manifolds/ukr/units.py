@@ -59,19 +59,26 @@ class LatentUnits:
         periods = np.where(self.is_circle, self.periods, 1.0)
         return np.where(self.is_circle, ways - periods * np.round(ways / periods), ways)
 
-    def unrolled(self, Z: Array) -> tuple[Array, Array]:
-        """Points (M, Q) of a Euclidean space, in which circles are circles, and the derivatives ∂u_c/∂z_a (M, q, Q)."""
-        q = len(self.periods)
-        U, T = np.empty((len(Z), q + int(self.is_circle.sum()))), np.zeros((len(Z), q, q + int(self.is_circle.sum())))
-        c = 0
-        for a in range(q):
+    def unrolled(self, Z: Array) -> Array:
+        """Points (M, Q) of a Euclidean space, in which circles are circles: of radius P / 2π for the period P."""
+        if not self.is_circle.any():
+            return Z
+        columns = []
+        for z, period, circle in zip(Z.T, self.periods, self.is_circle, strict=True):
+            radius = period / (2 * np.pi)
+            columns += [radius * np.cos(z / radius), radius * np.sin(z / radius)] if circle else [z]
+        return np.column_stack(columns)
+
+    def along(self, Z: Array, gradient: Array) -> Array:
+        """Derivatives (M, q) by Z from those by the unrolled points (M, Q)."""
+        if not self.is_circle.any():
+            return gradient
+        result, c = np.empty(Z.shape), 0
+        for a, period in enumerate(self.periods):
+            result[:, a] = gradient[:, c]
             if self.is_circle[a]:
-                radius = self.periods[a] / (2 * np.pi)
-                angle = Z[:, a] / radius
-                U[:, c], U[:, c + 1] = radius * np.cos(angle), radius * np.sin(angle)
-                T[:, a, c], T[:, a, c + 1] = -np.sin(angle), np.cos(angle)
-                c += 2
-            else:
-                U[:, c], T[:, a, c] = Z[:, a], 1.0
+                angle = Z[:, a] / (period / (2 * np.pi))
+                result[:, a] = gradient[:, c + 1] * np.cos(angle) - gradient[:, c] * np.sin(angle)
                 c += 1
-        return U, T
+            c += 1
+        return result
