@@ -254,9 +254,9 @@ def test_few_rows_constant_columns_and_single_precision():
         ),
         (GenerativeTopographicMap(1, kernel="rbf"), CURVE, ValueError, "kernel of GenerativeTopographicMap must be a"),
         (GenerativeTopographicMap(1, kernel=Gaussian(), topology="circle"), CURVE, ValueError, "must have period 2"),
-        (GenerativeTopographicMap(1), np.ones((9, 2)), ValueError, "must hold rows that differ, got rows that are all"),
-        (GenerativeTopographicMap(1), np.full((9, 2), np.nan), ValueError, "must have a value in every row"),
-        (GenerativeTopographicMap(1), np.c_[CURVE, np.full(300, np.nan)], ValueError, "a value in every column"),
+        (GenerativeTopographicMap(1), np.ones((9, 2)), ValueError, "must have rows that differ, got 9 equal ones"),
+        (GenerativeTopographicMap(1), np.full((9, 2), np.nan), ValueError, "must have a known entry in every row"),
+        (GenerativeTopographicMap(1), np.c_[CURVE, np.full(300, np.nan)], ValueError, "a known entry in every column"),
         (GenerativeTopographicMap(1), np.where(CURVE > 1, np.inf, CURVE), ValueError, "infinity"),
     ],
 )

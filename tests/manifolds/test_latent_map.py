@@ -32,6 +32,8 @@ def test_values_and_tangents(name):
     F, T = f.with_tangents(Z)
     np.testing.assert_allclose(F, f(Z), atol=1e-7)
     np.testing.assert_allclose(F, basis.features(Z) @ f.coefficients, atol=1e-7)
+    functions = np.hstack([basis.kernel(Z, basis.nodes), basis.polynomials(Z)])
+    np.testing.assert_allclose(basis.functions(Z), functions, atol=1e-9)
     for a in range(basis.space.n_dims):
         step = 1e-5 * np.eye(basis.space.n_dims)[a]
         np.testing.assert_allclose(T[:, a], (f(Z + step) - f(Z - step)) / 2e-5, atol=2e-5)

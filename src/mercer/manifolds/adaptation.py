@@ -20,9 +20,11 @@ Array = NDArray[Any]
 T = TypeVar("T")
 
 REGULARIZERS = ("rkhs", "l1", "group_l1", "l2", "length")
-# Sweeps of a lasso between two projections.
-_FEW_SWEEPS = 400
-# Features of so many numbers are kept between products; beyond, they are computed again.
+# Steps of an inner iteration between two projections.
+_INNER = 20
+# Sweeps of a lasso: between two projections, which will change again, and at first.
+_FEW, _ALL = 200, 2000
+# Functions of so many numbers are kept between products; beyond, they are computed again.
 _KEPT = 2**21
 # A penalty on everything, in units of the matrix: rounding must not make it singular.
 _FREE = 1e-14
@@ -86,24 +88,36 @@ class Adaptation:
             Weight of residuals along the manifold.
         """
         system = _Sums(self._rows, self._basis, Z, cost, f)
+        G, C = system.normal_equations(largest=not self.is_quadratic)
+        system.discount_tangents(1.0 - tangential)
+        exact = tangential == 1.0 and not system.by_entries
+        start = np.zeros_like(C) if f is None else f.coefficients
         if not self.is_quadratic:
-            G, C = system.normal_equations(by_rows=True)
-            group = self._regularizer == "group_l1"
-            lam = self._penalty * len(self._rows) / 2
-            # Projections will change again: from a map that is there already, a few sweeps are as good as all.
-            options: Any = (
-                {"group": group} if f is None else {"group": group, "start": f.coefficients, "sweeps": _FEW_SWEEPS}
-            )
-            return self._basis.map_of(sparse_coefficients(G, C, lam, self._basis.n_features, **options))
-        G, C = system.normal_equations(by_rows=False)
+            n_iter = 1 if exact or (tangential == 1.0 and f is not None) else _INNER
+            return self._basis.map_of(self._sparse(system, G, C, start, n_iter, _ALL if f is None else _FEW))
         ridge = self._ridge(G)
         factor = cho_factor(G + np.diag(ridge))
-        if tangential == 1.0 and not system.by_entries:
+        if exact:
             return self._basis.map_of(cho_solve(factor, C))
-        system.discount_tangents(1.0 - tangential)
-        start = np.zeros_like(C) if f is None else f.coefficients
-        tol, n_iter = (1e-10, 200) if tangential == 1.0 else (1e-2, 20)
+        tol, n_iter = (1e-10, 200) if tangential == 1.0 else (1e-2, _INNER)
         return self._basis.map_of(_conjugate_gradients(system, C, ridge, factor, start, tol, n_iter))
+
+    def _sparse(self, system: _Sums, G: Array, C: Array, V: Array, n_iter: int, sweeps: int) -> Array:
+        """Accelerated proximal steps from V, in the metric of G, which is nowhere less than the matrix of the system.
+
+        One step is exact where they are equal, and from any map for no worse. Nesterov's momentum begins anew where it
+        points uphill.
+        """
+        lam, r = self._penalty * len(self._rows) / 2, self._basis.n_features
+        options: Any = {"group": self._regularizer == "group_l1", "sweeps": sweeps}
+        B, Y, t = system.right_side(C), V, 1.0
+        for _ in range(n_iter):
+            target = B - system.product(Y) + G @ Y
+            new = sparse_coefficients(G, target, lam, r, start=V, **options)
+            t = 1.0 if np.vdot(Y - new, G @ (new - V)) > 0 else t
+            faster = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
+            Y, V, t = new + (t - 1.0) / faster * (new - V), new, faster
+        return V
 
     def effective_parameters(self, Z: Array) -> float:
         """Trace of the matrix that takes a column of the data to its values on the manifold, for a quadratic penalty.
@@ -159,31 +173,25 @@ class _Sums:
             weights = self._rows.seen[block] if weights is None else weights * self._rows.seen[block]
         self._weights[number] = weights
 
-    def _features(self, number: int) -> Array:
-        features = self._kept[number]
-        if features is None:
-            features = self._basis.features(self._Z[self._blocks[number]])
+    def _functions(self, number: int) -> Array:
+        """Functions of the basis, not yet features: for products it is their coefficients that are mixed, once."""
+        functions = self._kept[number]
+        if functions is None:
+            functions = self._basis.functions(self._Z[self._blocks[number]])
             if self._keep:
-                self._kept[number] = features
-        return features
+                self._kept[number] = functions
+        return functions
 
-    def normal_equations(self, *, by_rows: bool) -> tuple[Array, Array]:
-        """ΦᵀWΦ, with the mean weight of each row where its entries differ, and ΦᵀWX.
-
-        `by_rows`: with the largest weight of each row instead, and entries of X moved towards f so that the parabola
-        stays above the cost and touches it as before.
-        """
+    def normal_equations(self, *, largest: bool) -> tuple[Array, Array]:
+        """ΦᵀWΦ, with the mean or the largest weight of each row where its entries differ, and ΦᵀWX."""
 
         def work(number: int) -> tuple[Array, Array]:
-            block, features, weights = self._blocks[number], self._features(number), self._weights[number]
-            X = self._rows.X[block]
+            X, weights = self._rows.X[self._blocks[number]], self._weights[number]
+            features = self._functions(number) @ self._basis.mixing
             if weights is None:
                 return features.T @ features, features.T @ X
-            if by_rows and weights.shape[1] > 1:
-                largest = weights.max(axis=1, keepdims=True)
-                F = X.mean(axis=0) if self._f is None else self._f(self._Z[block])
-                X, weights = F + weights / largest * (X - F), largest
-            return features.T @ (weights.mean(axis=1, keepdims=True) * features), features.T @ (weights * X)
+            of_rows = (np.max if largest else np.mean)(weights, axis=1, keepdims=True)
+            return features.T @ (of_rows * features), features.T @ (weights * X)
 
         grams, products = zip(*self._run(work), strict=True)
         return np.sum(grams, axis=0), np.sum(products, axis=0)
@@ -212,13 +220,14 @@ class _Sums:
 
     def product(self, V: Array) -> Array:
         """ΦᵀW(ΦV), less the share of ΦV along the manifold."""
+        mixed = self._basis.mixing @ V
 
         def work(number: int) -> Array:
-            features, weights = self._features(number), self._weights[number]
-            values = features @ V
-            return features.T @ self._discounted(number, values, values * (1.0 if weights is None else weights))
+            functions, weights = self._functions(number), self._weights[number]
+            values = functions @ mixed
+            return functions.T @ self._discounted(number, values, values * (1.0 if weights is None else weights))
 
-        return np.sum(self._run(work), axis=0)
+        return np.asarray(self._basis.mixing.T @ np.sum(self._run(work), axis=0))
 
     def right_side(self, C: Array) -> Array:
         """The same with X in the place of ΦV, given ΦᵀWX."""
@@ -227,9 +236,9 @@ class _Sums:
 
         def work(number: int) -> Array:
             X = self._rows.X[self._blocks[number]]
-            return self._features(number).T @ self._discounted(number, X, np.zeros_like(X))
+            return self._functions(number).T @ self._discounted(number, X, np.zeros_like(X))
 
-        return C + np.sum(self._run(work), axis=0)
+        return np.asarray(C + self._basis.mixing.T @ np.sum(self._run(work), axis=0))
 
     def _discounted(self, number: int, values: Array, total: Array) -> Array:
         from mercer.manifolds.adaptation_numba import subtract_tangential

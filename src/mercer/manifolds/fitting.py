@@ -151,9 +151,8 @@ def fit_path(
 
 def _improved(state: _State, max_iter: int, tol: float, verbose: bool, callback: Callback | None) -> ManifoldFit:
     """Iterate from a state to the end."""
-    weight = _FIRST_WEIGHT if state.adaptation.is_quadratic else 1.0
+    weight, small_gains = _FIRST_WEIGHT, 0
     status: Status = "max_iter"
-    small_gains = 0
     progress = tqdm(total=max_iter, desc="Principal manifold", disable=not verbose)
     try:
         while len(state.history) <= max_iter:
@@ -168,8 +167,7 @@ def _improved(state: _State, max_iter: int, tol: float, verbose: bool, callback:
             if small_gains >= _PATIENCE or (gain < 0.0 and weight == 1.0):
                 status = "optimal"
                 break
-            if state.adaptation.is_quadratic:
-                weight = min(1.0, weight * _SHYER) if gain < 0.0 else max(_LEAST_WEIGHT, weight * _BOLDER)
+            weight = min(1.0, weight * _SHYER) if gain < 0.0 else max(_LEAST_WEIGHT, weight * _BOLDER)
     except KeyboardInterrupt:
         status = "interrupted"
     finally:

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.manifolds.grid_mixture import GridMixture
-from mercer.manifolds.known_rows import LIMIT
+from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.latent_kernels import check_latent_kernel, default_kernel
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_points import latent_points
@@ -22,7 +22,7 @@ from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.manifolds.projection import Rows
 from mercer.manifolds.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
-from mercer.quantizers import Stopping, check_magnitude
+from mercer.quantizers import Stopping
 
 Array = NDArray[Any]
 
@@ -336,20 +336,12 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 f"n_components of {owner} must be at most the number of columns, n_features={X.shape[1]}, got "
                 f"{self.n_components!r}; ask for fewer."
             )
-        if np.isnan(X).all(axis=0).any():
-            raise ValueError(f"X of {owner} must have a value in every column, got one of NaN alone; leave it out.")
-        if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
-            raise ValueError(f"X of {owner} must hold rows that differ, got rows that are all equal; add some.")
         return float(np.nanvar(X, axis=0).mean())
 
     def _rows(self, X: Any, *, reset: bool) -> Array:
         options = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan", "reset": reset}
         X = validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
-        if np.isnan(X).all(axis=1).any():
-            raise ValueError(
-                f"X of {type(self).__name__} must have a value in every row, got one of NaN alone; leave it out."
-            )
-        check_magnitude(X, type(self).__name__, LIMIT)
+        check_known_rows(X, type(self).__name__, "map", training=reset)
         return X.astype(np.float64) if reset else X
 
     @property

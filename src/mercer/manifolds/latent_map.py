@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
+from scipy.linalg import block_diag, qr
 
 from mercer.kernels import Kernel
 from mercer.manifolds.latent_space import LatentSpace
@@ -85,9 +85,24 @@ class LatentBasis:
             columns.append(Z[:, ~self.space.is_circle])
         return np.hstack(columns)
 
+    def functions(self, Z: Array) -> Array:
+        """Kernel functions, then polynomials."""
+        polynomials = self.polynomials(Z)
+        if self.tables is None:
+            return np.hstack([self.kernel(Z, self.nodes), polynomials])
+        functions = np.empty((len(Z), len(self.nodes) + polynomials.shape[1]))
+        self.tables.fill(Z, functions)
+        functions[:, len(self.nodes) :] = polynomials
+        return functions
+
+    @cached_property
+    def mixing(self) -> Array:
+        """The matrix of features = functions · mixing: `to_alpha`, and ones for the polynomials."""
+        return block_diag(self.to_alpha, np.eye(self.polynomials(self.nodes[:1]).shape[1]))
+
     def features(self, Z: Array) -> Array:
         """Penalised features, then polynomials."""
-        return np.hstack([self.kernel(Z, self.nodes) @ self.to_alpha, self.polynomials(Z)])
+        return np.asarray(self.functions(Z) @ self.mixing)
 
     def slopes(self, Z: Array) -> Array:
         """Derivatives of the features by the coordinates, of shape (n, q, n_features + n_polynomials)."""

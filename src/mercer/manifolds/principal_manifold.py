@@ -57,7 +57,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Whether f has a linear part without a penalty: from principal components, for a large penalty, to a manifold.
     init : "auto", {"pca", "isomap", "eigenmaps"} or array of shape (m, n_components)
         Start. "auto": each of the three for ten iterations, and then the best; where a model is chosen, principal
-        components and Isomap with 5, 8 and 12 neighbours. More than 3000 rows are started from a sample of so many.
+        components and Isomap with 5, 8 and 12 neighbours. More than 3000 rows are started from a sample of so many,
+        and where settings are given then fitted in samples of m/16 and m/4, so that few iterations need all rows.
     assignment : {"auto", "soft", "hard"}
         "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM: rows are shared among
         cells of the latent space by their posterior, see `soft_map`. It needs the squared cost, a quadratic regularizer
@@ -116,7 +117,11 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     the penalties 1e-2, 1e-3 and 1e-4, over three draws of 400 rows: spiral .008 and .008 with noise .03, .112 and .100
     with .1; circle .019 and .016 with .1, .140 and .046 with .3; S-shaped sheet .181 and .112 with .05, .215 and .142
     with .2. With a penalty that is too large, 1e-2, the soft ones were farther off, but for the circle with noise .3;
-    so where the penalty is given and not chosen "auto" is hard.
+    so where the penalty is given and not chosen "auto" is hard. A soft fit aims at the curve that rows lie around, a
+    hard one at the curve that is nearest to them: that goes on beyond the ends and lies outward of bends. The mean
+    squared distance of new rows, as a share of that from the true curve, soft and hard with all else automatic, over
+    three draws: 1.014 and 1.005 for spirals of 2,000 rows, 1.005 and .997 of 20,000, 1.003 and 1.001 for circles, 1.012
+    and .998 for arcs of 2,000; the hard choice took two to four times as long.
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
     with a smaller error, `impute` fills them. The objective is not convex: its minimum depends on the start. Time is

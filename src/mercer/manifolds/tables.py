@@ -35,6 +35,12 @@ class Tables:
     sides: Array
     steps: Array
 
+    def fill(self, Z: Array, K: Array) -> None:
+        """Set the first columns of K to k(z, z_j), for the rows of Z and all nodes."""
+        from mercer.manifolds.tables_numba import fill
+
+        fill(self.values, self.sides, self.steps, np.ascontiguousarray(Z), K)
+
     def evaluate(self, alpha: Array, Z: Array, F: Array, T: Array) -> None:
         """Add Σ_j α_j k(z, z_j) to F, of shape (n, d), and its derivatives to T, of shape (n, q, d)."""
         from mercer.manifolds.tables_numba import evaluate

@@ -14,6 +14,40 @@ _MATRIX = types.Array(float64, 2, "C", readonly=True)
 _TABLES = types.Array(float64, 3, "C", readonly=True)
 
 
+@njit(inline="always", **_COMPILE)
+def _interpolate(table, n_steps, z, side, values, slopes):  # type: ignore[no-untyped-def]
+    """A factor at z against its nodes, and its slopes: cubics between the points of its table."""
+    position = (z + 1.0) * 0.5 * n_steps
+    cell = min(max(int(position), 0), n_steps - 1)
+    t = position - cell
+    left, right = table[cell], table[cell + 1]
+    for j in range(side):
+        a, b, sa, sb = left[j], right[j], left[side + j], right[side + j]
+        cubic = sa + sb - 2.0 * (b - a)
+        square = 3.0 * (b - a) - 2.0 * sa - sb
+        values[j] = a + t * (sa + t * (square + t * cubic))
+        slopes[j] = (sa + t * (2.0 * square + 3.0 * t * cubic)) * 0.5 * n_steps
+
+
+@njit(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, float64[:, ::1]), **_COMPILE)
+def fill(tables, sides, steps, Z, K):  # type: ignore[no-untyped-def]
+    """Set the first columns of K to Π_c k_c(z_c, z_jc), for all nodes; the tables are those of `evaluate`."""
+    n, q = Z.shape
+    values, slopes = np.empty(tables.shape[2]), np.empty(tables.shape[2])
+    for i in range(n):
+        K[i, 0] = 1.0
+        done = 1
+        for c in range(q):
+            side = sides[c]
+            _interpolate(tables[c], steps[c], Z[i, c], side, values, slopes)
+            # From the end, where nothing is that is still to be read.
+            for r in range(done - 1, -1, -1):
+                so_far = K[i, r]
+                for j in range(side):
+                    K[i, r * side + j] = so_far * values[j]
+            done *= side
+
+
 @njit(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, _MATRIX, float64[:, ::1], float64[:, :, ::1]), **_COMPILE)
 def evaluate(tables, sides, steps, alpha, Z, F, T):  # type: ignore[no-untyped-def]
     """Add Σ_j α_j Π_c k_c(z_c, z_jc) to F, and its derivatives in the coordinates to T.
@@ -34,16 +68,7 @@ def evaluate(tables, sides, steps, alpha, Z, F, T):  # type: ignore[no-untyped-d
         for c in range(q - 1, -1, -1):
             side = sides[c]
             rest //= side
-            position = (Z[i, c] + 1.0) * 0.5 * steps[c]
-            cell = min(max(int(position), 0), steps[c] - 1)
-            t = position - cell
-            left, right = tables[c, cell], tables[c, cell + 1]
-            for j in range(side):
-                a, b, sa, sb = left[j], right[j], left[side + j], right[side + j]
-                cubic = sa + sb - 2.0 * (b - a)
-                square = 3.0 * (b - a) - 2.0 * sa - sb
-                values[j] = a + t * (sa + t * (square + t * cubic))
-                slopes[j] = (sa + t * (2.0 * square + 3.0 * t * cubic)) * 0.5 * steps[c]
+            _interpolate(tables[c], steps[c], Z[i, c], side, values, slopes)
             # The first sum reads alpha itself; sums with the slopes of later coordinates are carried along.
             for kind in range(q + 1):
                 if kind == 0 or kind > c:

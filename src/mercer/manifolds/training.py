@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -169,10 +170,23 @@ class _Trainer:
             init, start = best_start(X[self._some], self._some_rows, settings.basis, penalty, **options)
         else:
             start = start_coordinates(self._some_rows, settings.basis.space, init)
-        if len(self._some) < len(X) and not (isinstance(start, ManifoldFit) and start.status == "interrupted"):
-            options["max_iter"] = self._parameters["max_iter"]
-            start = fit_manifold(X[self._some], start, settings.basis, settings.penalty, **options)
+        options["max_iter"] = self._parameters["max_iter"]
+        for rows in self._samples():
+            if isinstance(start, ManifoldFit) and start.status == "interrupted":
+                break
+            start = fit_manifold(X[rows], start, settings.basis, settings.penalty, **options)
         return init, start
+
+    def _samples(self) -> list[Array]:
+        """Rows to fit before all: those that starts were compared on, then ..., m/16 and m/4, where these are more.
+
+        Many iterations on few rows find the shape; all rows then need few, and no more of them the more rows there are.
+        """
+        m = len(self._X)
+        if m == len(self._some):
+            return []
+        sizes = itertools.takewhile(lambda size: size > 2 * _START_ROWS, (m // 4**k for k in itertools.count(1)))
+        return [self._some, *(self._sampled(size) for size in reversed(list(sizes)))]
 
     def _given(self, space: LatentSpace) -> Array:
         shape = (len(self._X), space.n_dims)
