@@ -114,9 +114,9 @@ def test_mixed_types_infinities_and_huge_numbers(run, tmp_path):
     said = mapped(
         run, tmp_path, frame.with_columns(weight=pl.Series(weight), height=pl.Series(height), width=pl.Series(width))
     )
-    assert "weight: one entry is not a number and counts as missing" in said
+    assert "weight: 1 entry is not a number and counts as missing" in said
     assert "height: 2 entries are infinite and count as missing" in said
-    assert "width has one entry that is more than 1000 times as far" in said
+    assert "width has 1 entry that is more than 1000 times as far" in said
 
 
 def test_dates_and_numbers_with_commas(run, tmp_path):

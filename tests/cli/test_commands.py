@@ -1,17 +1,21 @@
 """The commands on tables that can be used."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import spearmanr
 
 from mercer.cli.messages import ExitCode
 from mercer.datasets import make_arc, make_sinc
+from mercer.report import METHODS
 from tests.cli.conftest import blob_frame, only_file_is
 
 RESULTS = ("embedding.parquet", "model.skops", "report.html", "summary.json", "times.json")
@@ -92,6 +96,18 @@ def test_auto_says_that_principal_components_are_enough(run, tmp_path):
     assert "Principal components are enough" in said
 
 
+@pytest.mark.parametrize("dim", ["1", "2"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_a_report(run, tmp_path, method, dim):
+    X, _ = make_arc(40, angle=4.0, noise=0.05, random_state=0)
+    pl.DataFrame({"x": X[:, 0], "y": X[:, 1], "z": X[:, 0] * X[:, 1]}).write_csv(tmp_path / "arc.csv")
+    run("map", "arc.csv", "--method", method, "--dim", dim, "--out", "o")
+    assert json.loads((tmp_path / "o/summary.json").read_text())["method"] == method
+    page = (tmp_path / "o/report.html").read_text()
+    for words in ("How it was chosen", "Density", "What places on the map stand for", "To repeat this"):
+        assert words in page
+
+
 def test_quiet_says_nothing(run, blobs):
     assert run("map", blobs.name, "--method", "pca", "--quiet", "--out", "o").output == ""
 
@@ -137,6 +153,83 @@ def test_ctrl_c_from_the_keyboard(tmp_path):
     assert process.returncode == ExitCode.STOPPED
     assert "Partial: the work was stopped" in said
     only_file_is(tmp_path / "o", *RESULTS)
+
+
+@pytest.fixture
+def line(tmp_path):
+    x = np.random.default_rng(0).uniform(-2, 2, size=(40, 2))
+    pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.sin(x[:, 0])}).write_csv(tmp_path / "line.csv")
+    return ("fit", "line.csv", "--target", "y", "--kernel", "gaussian", "--band", "0.8")
+
+
+@pytest.mark.parametrize(("n_before", "columns"), [(0, 1), (5, 1), (12, 1), (13, 3), (20, 3)])
+def test_ctrl_c_while_a_machine_is_fitted(run, tmp_path, line, monkeypatch, n_before, columns):
+    """A machine, five folds of a band and the band, of two machines each, are fitted to most rows, then to all."""
+    from mercer.machines import SupportVectorRegressor
+
+    fit, n_fits = SupportVectorRegressor.fit, [0]
+
+    def soon_interrupted(self, *args):
+        fit(self, *args)
+        n_fits[0] += 1
+        if n_fits[0] > n_before:
+            self.status_ = "interrupted"  # as solvers say it, which keep what they have
+        return self
+
+    monkeypatch.setattr(SupportVectorRegressor, "fit", soon_interrupted)
+    said = run(*line, "--out", "o", code=ExitCode.STOPPED).output
+    assert "Partial: the work was stopped" in said
+    only_file_is(tmp_path / "o", "model.skops", "report.html", "summary.json", "times.json")
+    assert json.loads((tmp_path / "o/summary.json").read_text())["partial"]
+    assert "Partial." in (tmp_path / "o/report.html").read_text()
+    run("predict", "o/model.skops", "line.csv", "--out", "p.csv")
+    assert pl.read_csv(tmp_path / "p.csv").width == columns
+
+
+def test_ctrl_c_before_there_is_a_machine(run, tmp_path, line, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.report.learning.KernelRidge", interrupted)
+    assert "stopped before there was anything to write" in run(*line, "--out", "o", code=ExitCode.STOPPED).output
+    only_file_is(tmp_path / "o")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_time_limit_of_a_machine(run, tmp_path, line, monkeypatch):
+    from mercer.report import learning
+
+    fitted = learning._Fitter.fitted
+
+    def slow(self, words, X, y):
+        if words == learning._FITTING:
+            time.sleep(60)  # the clock ends it
+        return fitted(self, words, X, y)
+
+    monkeypatch.setattr(learning._Fitter, "fitted", slow)
+    run(*line, "--out", "o", "--time-limit", "4")
+    assert json.loads((tmp_path / "o/summary.json").read_text())["partial"]
+
+
+def test_ctrl_c_in_the_demo(run, tmp_path, monkeypatch):
+    from mercer.report.demo import STATIONS
+
+    def stopped_tour():
+        yield STATIONS[-1], {"report.html": b"<p>circle</p>"}, "A circle."
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.cli.demo.tour", stopped_tour)
+    said = run("demo", "--out", "tour", code=ExitCode.STOPPED).output
+    assert "A circle." in said
+    only_file_is(tmp_path / "tour", "circle", "index.html")
+    assert "Partial." in (tmp_path / "tour/index.html").read_text()
+
+
+def test_the_shell_completes_values(tmp_path):
+    command = Path(sys.executable).with_name("mercer")
+    words = {"_MERCER_COMPLETE": "complete_bash", "COMP_WORDS": "mercer map t.csv --method ma", "COMP_CWORD": "4"}
+    result = subprocess.run([command], env={**os.environ, **words}, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["manifold"]
 
 
 def _hear_ctrl_c():
@@ -235,6 +328,20 @@ def test_fit_and_predict_classes(run, tmp_path, blobs):
 
 
 @pytest.mark.slow
+def test_eigenmaps_of_many_rows(run, tmp_path):
+    rng = np.random.default_rng(0)
+    t, height = rng.uniform(1, 10, 20_000), rng.uniform(0, 5, 20_000)
+    columns = {"x": t * np.cos(t), "y": t * np.sin(t), "height": height, "w": np.sqrt(t)}
+    pl.DataFrame(columns).write_parquet(tmp_path / "roll.parquet")
+    run("map", "roll.parquet", "--method", "eigenmaps", "--out", "o")
+    run("apply", "o/model.skops", "roll.parquet", "--out", "c.parquet")
+    trained, applied = pl.read_parquet(tmp_path / "o/embedding.parquet"), pl.read_parquet(tmp_path / "c.parquet")
+    np.testing.assert_allclose(applied["coordinate_1"], trained["coordinate_1"], atol=1e-8)
+    # The first coordinate runs along the roll.
+    assert abs(spearmanr(trained["coordinate_1"], t).statistic) > 0.99
+
+
+@pytest.mark.slow
 def test_demo(run, tmp_path):
     said = run("demo", "--out", "tour").output
     assert "tour/index.html" in said
@@ -245,7 +352,7 @@ def test_demo(run, tmp_path):
 def test_digits_are_mapped_better_than_by_principal_components(run, tmp_path):
     from sklearn.datasets import load_digits
 
-    data = load_digits(n_class=5, as_frame=True).frame.iloc[:500]
+    data = load_digits(n_class=5, as_frame=True).frame.iloc[:300]
     data.to_csv(tmp_path / "digits.csv", index=False)
     run("map", "digits.csv", "--label", "target", "--out", "o")
     quality = json.loads((tmp_path / "o/summary.json").read_text())["quality"]
@@ -266,5 +373,5 @@ def test_coordinates_that_are_nowhere(run, tmp_path):
         assert words in " ".join(said.split())
     (tmp_path / "n.csv").write_text("x,y\n1.0,0.0\nNA,NA\n")
     said = run("apply", "o/model.skops", "n.csv", "--out", "c.csv").output
-    assert "1 rows have no usable entry" in said
+    assert "1 row has no usable entry" in said
     assert pl.read_csv(tmp_path / "c.csv")["coordinate_1"].null_count() == 1

@@ -1,9 +1,12 @@
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from mercer.graphs.searches import SparseBruteForce, Tree, index_type, lengths, measured, stored_like
+from mercer.graphs import NeighbourSearch
+from mercer.graphs.searches import Approximate, SparseBruteForce, Tree, index_type, lengths, measured, stored_like
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 3)) * (rng.uniform(size=(70, 3)) < 0.7)
@@ -43,3 +46,18 @@ def test_storage():
         assert isinstance(stored_like(new, X), np.ndarray)
         assert isinstance(stored_like(new, sparse.csr_matrix(X)), sparse.csr_array)
         np.testing.assert_array_equal(stored_like(new, X), NEW)
+
+
+@pytest.mark.parametrize("method", ["tree", "brute"])
+def test_searches_are_stored_without_their_trees(method):
+    search = NeighbourSearch(X, method)
+    stored = pickle.dumps(search)
+    assert b"cKDTree" not in stored
+    for found, expected in zip(pickle.loads(stored).of(NEW, 4), search.of(NEW, 4), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_approximate_searches_are_stored_without_their_index():
+    search = Approximate(X)
+    search._index = object()
+    assert pickle.loads(pickle.dumps(search))._index is None

@@ -50,8 +50,8 @@ def test_rows_without_target_and_missing_entries():
     X[3, 2] = y[5] = np.nan
     problem = problem_of(X, y)
     assert len(problem.X) == 59
-    assert "1 missing entries were replaced by the means of their columns." in problem.notes
-    assert "1 rows without y were left out." in problem.notes
+    assert "1 missing entry was replaced by the means of their columns." in problem.notes
+    assert "1 row without y was left out." in problem.notes
 
 
 def test_tasks():

@@ -68,7 +68,7 @@ def test_rows_without_any_entry_are_not_on_the_map():
     frame = blobs().with_columns(pl.when(pl.int_range(60) == 7).then(None).otherwise(pl.all()).name.keep())
     result = make_map(table_from_frame(frame), MapSettings(method="pca"))
     assert 7 not in result.rows
-    assert "1 rows have no usable entry and are not on the map." in result.warnings
+    assert "1 row has no usable entry and is not on the map." in result.warnings
 
 
 def test_labels_of_numbers_and_equal_rows():
@@ -87,3 +87,11 @@ def test_the_number_of_coordinates_can_be_left_open():
     )
     result = make_map(table_from_frame(frame), MapSettings(method="manifold", dim="auto"))
     assert result.embedding.shape[1] in (1, 2)
+
+
+def test_a_map_that_guesses_worse_than_the_mean_says_so():
+    noise = np.random.default_rng(0).normal(size=(60, 6))
+    table = table_from_frame(pl.DataFrame({f"x{j}": noise[:, j] for j in range(6)}))
+    result = make_map(table, MapSettings("pca"))
+    assert result.chosen.quality.hidden_entries > 1
+    assert any("worse than their means" in warning for warning in result.warnings)

@@ -191,6 +191,42 @@ def test_a_file_of_another_version_says_which(tmp_path):
         load_map(path)
 
 
+def test_a_machine_of_the_first_files_has_no_margin(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.normal(size=40), "y": rng.normal(size=40)})
+    problem = LearningProblem.read(table_from_frame(frame), "y")
+    model = fit_machine(problem, MachineSettings(kernel="gaussian", band=0.8)).model
+    assert model.margin != 0
+
+    def older(members):
+        about = json.loads(members["mercer.json"])
+        del about["facts"]["margin"]
+        members["mercer.json"] = json.dumps(about).encode()
+
+    path = saved(model, tmp_path, stored_machine)
+    assert load_machine(path).margin == model.margin
+    assert load_machine(changed(path, older)).margin == 0
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_eigenmaps_come_back_with_their_neighbours(tmp_path, d):
+    """By a tree in few dimensions, by brute force in many."""
+    X = np.random.default_rng(0).normal(size=(1100, d))
+    table = table_from_frame(pl.DataFrame({f"x{j}": X[:, j] for j in range(d)}))
+    schema, _ = TableSchema.learn(table)
+    X, _ = schema.matrix(table.frame)
+    estimator = METHODS["eigenmaps"].make(MapSettings(), len(X)).fit(X)
+    assert estimator.neighbor_method_ == ("tree" if d == 3 else "brute")
+    model = MapModel(estimator, schema, "eigenmaps", False, 2, 1.0)
+    path = saved(model, tmp_path)
+    new = np.random.default_rng(1).normal(size=(20, d))
+    Z = model.coordinates(new)
+    rows = model.rows(Z)
+    again = load_map(path)
+    np.testing.assert_allclose(again.coordinates(new), Z, atol=1e-12)
+    np.testing.assert_allclose(again.rows(Z), rows, atol=1e-12)
+
+
 def test_a_machine_is_no_map(tmp_path):
     path = saved(fitted_map("pca")[0], tmp_path)
     with pytest.raises(ModelFileError, match="holds a map, not a machine; use `mercer apply`"):

@@ -118,3 +118,11 @@ def test_huge_numbers_do_not_overflow():
     frame = pl.DataFrame({"a": [1e300, -1e300, 5e299, 0.0], "b": [1.0, 2.0, 3.0, 4.0]})
     schema, _ = learned(frame)
     assert np.isfinite(schema.matrix(frame)[0]).all()
+
+
+def test_a_missing_category_is_one_missing_entry():
+    frame = pl.DataFrame({"size": [1.0, None, 2.0], "colour": ["red", "blue", None]})
+    schema, _ = TableSchema.learn(table_from_frame(frame))
+    X, _ = schema.matrix(frame)
+    assert np.isnan(X).sum() == 3
+    assert schema.n_missing(X) == 2

@@ -69,7 +69,7 @@ def test_folders_of_images(tmp_path):
     assert table.frame["file"].to_list() == ["0.png", "1.png", "2.png"]
     said = " ".join(table.notes)
     assert "2 sizes" in said
-    assert "1 files could not be opened and are left out: broken.png" in said
+    assert "1 file that cannot be opened was left out: broken.png" in said
     for path in tmp_path.glob("?.png"):
         path.unlink()
     with pytest.raises(InputError, match="holds no image that can be opened"):

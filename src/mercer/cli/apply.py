@@ -12,6 +12,7 @@ from mercer.cli.messages import conversation
 from mercer.cli.options import Encoding, Json, ModelPath, OutFile, Quiet, TableFile
 from mercer.cli.tables import result_path, write_table
 from mercer.report import InputError, MapModel, load_map, read_table
+from mercer.report.columns import counted
 
 
 def apply_command(
@@ -41,7 +42,9 @@ def apply_command(
         write_table(result, path)
         n_far = int(result["far"].sum()) if "far" in result.columns else 0
         if n_far:
-            notes.append(f"{n_far} of {result.height} rows lie far from the map; see the column far.")
+            notes.append(
+                f"{n_far:,} of {counted(result.height, 'row lies', 'rows lie')} far from the map; see the column far."
+            )
         summary = {"kind": "apply", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
         talk.conclude(summary, *notes, f"Result: {path}")
 
@@ -51,14 +54,13 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     Z, distances = model.coordinates(X), model.distances(X)
     n_unknown = int(np.isnan(X).all(axis=1).sum())
     if n_unknown:
-        notes.append(f"{n_unknown} rows have no usable entry, and no place on the map.")
+        notes.append(counted(n_unknown, "row has", "rows have") + " no usable entry, and no place on the map.")
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
     result = pl.DataFrame({"row": np.arange(1, len(X) + 1), **columns, "distance": distances})
     result = result.with_columns(pl.selectors.float().fill_nan(None)).with_columns(far=pl.col("distance") > model.far)
     if impute:
         filled = model.schema.frame(np.nan_to_num(model.filled(X)))
-        n_filled = int(np.isnan(X).sum())
-        notes.append(f"{n_filled} missing entries were filled.")
+        notes.append(counted(model.schema.n_missing(X), "missing entry was", "missing entries were") + " filled.")
         result = result.hstack(_given_or_filled(frame, filled))
     return result, notes
 

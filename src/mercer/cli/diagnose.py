@@ -6,11 +6,10 @@ from pathlib import Path
 
 import typer
 
-from mercer.cli.messages import ExitCode, command_line, conversation
+from mercer.cli.messages import command_line, conversation
 from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, Target, Task, TimeLimit
 from mercer.report import LearningProblem, OutputFolder, diagnose_problem, diagnosis_files, read_table
-from mercer.report.learning_pages import diagnosis_summary
-from mercer.report.outputs import json_bytes
+from mercer.report.pages import rounded
 
 
 def diagnose_command(
@@ -33,12 +32,5 @@ def diagnose_command(
             table = read_table(file, encoding=encoding)
             problem = LearningProblem.read(table, target, drop=tuple(drop or ()), task=task)
             result = diagnose_problem(problem, seed=seed, progress=work)
-        command = command_line(context)
-        files = diagnosis_files(result, command)
-        folder.write({**files, "times.json": json_bytes({"seconds": round(talk.seconds, 2)})})
-        talk.conclude(
-            diagnosis_summary(result, command), *result.notes, str(result.model.diagnosis_),
-            *[f"Be careful: {warning}" for warning in problem.warnings], f"Report: {folder.path / 'report.html'}",
-        )  # fmt: skip
-        if result.partial and not work.out_of_time:
-            raise typer.Exit(ExitCode.STOPPED)
+        files = diagnosis_files(result, command_line(context))
+        talk.report(work, folder, files, rounded(str(result.model.diagnosis_)))

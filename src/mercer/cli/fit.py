@@ -8,25 +8,28 @@ from typing import Annotated
 import typer
 
 from mercer.cli.messages import command_line, conversation
-from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, Target, Task
+from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, Target, Task, TimeLimit, one_of
 from mercer.report import LearningProblem, MachineSettings, OutputFolder, fit_machine, machine_files, read_table
 from mercer.report.learning import KERNELS, LOSSES
-from mercer.report.learning_pages import machine_summary
-from mercer.report.outputs import json_bytes
 
 
 def fit_command(
     context: typer.Context,
     file: TableFile,
     target: Target,
-    loss: Annotated[str, typer.Option("--loss", help=f"One of {', '.join(LOSSES)}.")] = "auto",
-    kernel: Annotated[str, typer.Option("--kernel", help=f"One of {', '.join(KERNELS)}.")] = "auto",
+    loss: Annotated[
+        str, typer.Option("--loss", help=f"One of {', '.join(LOSSES)}.", autocompletion=one_of(LOSSES))
+    ] = "auto",
+    kernel: Annotated[
+        str, typer.Option("--kernel", help=f"One of {', '.join(KERNELS)}.", autocompletion=one_of(KERNELS))
+    ] = "auto",
     band: Annotated[
         float | None, typer.Option("--band", help="Also a band that holds this share of the targets, such as 0.9.")
     ] = None,
     task: Task = "auto",
     drop: Drop = None,
     encoding: Encoding = "utf-8",
+    time_limit: TimeLimit = None,
     out: Out = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -40,15 +43,8 @@ def fit_command(
         raise typer.BadParameter(f"must be between 0 and 1, got {band}.", param_hint="--band")
     with conversation(quiet, as_json) as talk:
         folder = OutputFolder(out or Path(f"{file.stem}-machine"))
-        with talk.working() as work:
+        with talk.working(time_limit) as work:
             table = read_table(file, encoding=encoding)
             problem = LearningProblem.read(table, target, drop=tuple(drop or ()), task=task)
             result = fit_machine(problem, MachineSettings(loss, kernel, band, seed), progress=work)
-        command = command_line(context)
-        summary = machine_summary(result, command)
-        files = machine_files(result, command)
-        folder.write({**files, "times.json": json_bytes({"seconds": round(talk.seconds, 2)})})
-        talk.conclude(
-            summary, *problem.notes, summary["verdict"], *[f"Be careful: {warning}" for warning in result.warnings],
-            f"Report: {folder.path / 'report.html'}",
-        )  # fmt: skip
+        talk.report(work, folder, machine_files(result, command_line(context)))

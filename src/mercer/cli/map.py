@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli.messages import Conversation, ExitCode, command_line, conversation
-from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, TimeLimit
-from mercer.report import METHODS, MapResult, MapSettings, OutputFolder, make_map, map_files, read_table
-from mercer.report.map_pages import map_summary
-from mercer.report.outputs import json_bytes
+from mercer.cli.messages import command_line, conversation
+from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, TimeLimit, one_of
+from mercer.report import METHODS, MapSettings, OutputFolder, make_map, map_files, read_table
 
 _METHODS = ("auto", *METHODS)
+_TOPOLOGIES = ("interval", "circle")
 
 
 def map_command(
@@ -23,9 +22,16 @@ def map_command(
         str | None, typer.Option("--label", help="Column for colours and quality figures; never used for the fit.")
     ] = None,
     dim: Annotated[str, typer.Option("--dim", help="Number of coordinates, or auto.")] = "2",
-    method: Annotated[str, typer.Option("--method", help=f"One of {', '.join(_METHODS)}.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help=f"One of {', '.join(_METHODS)}.", autocompletion=one_of(_METHODS))
+    ] = "auto",
     topology: Annotated[
-        str, typer.Option("--topology", help="interval or circle; or one for each coordinate: circle,interval.")
+        str,
+        typer.Option(
+            "--topology",
+            help="interval or circle; or one for each coordinate: circle,interval.",
+            autocompletion=one_of(_TOPOLOGIES),
+        ),
     ] = "interval",
     drop: Drop = None,
     encoding: Encoding = "utf-8",
@@ -46,9 +52,7 @@ def map_command(
         with talk.working(time_limit) as work:
             table = read_table(file, encoding=encoding)
             result = make_map(table, settings, label=label, drop=drop or (), progress=work)
-        _write(talk, folder, result, command_line(context))
-        if result.partial and not work.out_of_time:
-            raise typer.Exit(ExitCode.STOPPED)
+        talk.report(work, folder, map_files(result, command_line(context)))
 
 
 def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
@@ -57,7 +61,7 @@ def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
     if dim != "auto" and not (dim.isdecimal() and int(dim) >= 1):
         raise typer.BadParameter(f"must be a whole number >= 1 or auto, got {dim!r}.", param_hint="--dim")
     shapes = tuple(word.strip() for word in topology.split(","))
-    if not set(shapes) <= {"interval", "circle"}:
+    if not set(shapes) <= set(_TOPOLOGIES):
         raise typer.BadParameter(f"must be made of interval and circle, got {topology!r}.", param_hint="--topology")
     if len(shapes) > 1 and dim != str(len(shapes)):
         raise typer.BadParameter(
@@ -66,14 +70,3 @@ def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
     if "circle" in shapes and method not in ("auto", "manifold"):
         raise typer.BadParameter("circle is for --method manifold.", param_hint="--topology")
     return MapSettings(method, "auto" if dim == "auto" else int(dim), shapes if len(shapes) > 1 else shapes[0], seed)
-
-
-def _write(talk: Conversation, folder: OutputFolder, result: MapResult, command: str) -> None:
-    files = map_files(result, command)
-    folder.write({**files, "times.json": json_bytes({"seconds": round(talk.seconds, 2)})})
-    warned = [f"Be careful: {warning}" for warning in result.warnings]
-    partial = ["Partial: the work was stopped before it was finished."] if result.partial else []
-    talk.conclude(
-        map_summary(result, command),
-        *result.notes, result.verdict, *partial, *warned, f"Report: {folder.path / 'report.html'}",
-    )  # fmt: skip

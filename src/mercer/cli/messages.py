@@ -16,10 +16,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
 
-from mercer.report import InputError, MemoryRefusal, ModelFileError, OutputError, ReportError
-from mercer.report.outputs import plain
+from mercer.report import InputError, MemoryRefusal, ModelFileError, OutputError, OutputFolder, Progress, ReportError
+from mercer.report.outputs import json_bytes, plain
 
 
 class ExitCode(IntEnum):
@@ -68,10 +70,13 @@ class Conversation:
     @contextmanager
     def working(self, time_limit: float | None = None) -> Iterator[Work]:
         """Show what is being done, and end it when the time is over."""
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
         shown = not self.quiet and not self.as_json and self._errors.is_terminal
-        with Progress(*columns, console=self._errors, transient=True, disable=not shown) as bar:
-            work = Work(bar, bar.add_task("reading"), time_limit)
+        columns = (
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[objective]}"),
+            TimeElapsedColumn(), _TimeLeft(),
+        )  # fmt: skip
+        with Bars(*columns, console=self._errors, transient=True, disable=not shown) as bars:
+            work = Work(bars, time_limit, watched=shown)
             try:
                 yield work
             finally:
@@ -89,16 +94,47 @@ class Conversation:
             typer.echo(json.dumps(plain(summary), ensure_ascii=False))
         self.say(*lines)
 
+    def report(self, work: Work, folder: OutputFolder, files: dict[str, bytes], verdict: str | None = None) -> None:
+        """Write the files of a result, say what it is, and end the command if it was stopped.
+
+        The verdict is that of the summary if none is given.
+        """
+        folder.write({**files, "times.json": json_bytes({"seconds": round(self.seconds, 2)})})
+        summary = json.loads(files["summary.json"])
+        partial = ["Partial: the work was stopped before it was finished."] if summary["partial"] else []
+        self.conclude(
+            summary, *summary["notes"], verdict or summary["verdict"], *partial,
+            *[f"Be careful: {warning}" for warning in summary["warnings"]], f"Report: {folder.path / 'report.html'}",
+        )  # fmt: skip
+        if partial and not work.out_of_time:
+            raise typer.Exit(ExitCode.STOPPED)
+
     def complain(self, words: str) -> None:
         """Say what went wrong."""
         self._errors.print(f"mercer: {words}", markup=False)
 
 
-class Work:
+class _TimeLeft(ProgressColumn):
+    """What the time so far, and the share of the work that was done in it, say of the rest."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing while little is done."""
+        if task.completed < 0.02 or task.elapsed is None:
+            return Text("")
+        left = task.fields["told_at"] / task.completed - task.elapsed
+        return Text(f"about {_in_words(left)} left" if left > 1 else "nearly done")
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class Work(Progress):
     """A piece of work that can be seen and that ends in time: the clock does what Ctrl-C does."""
 
-    def __init__(self, bar: Progress, task: Any, time_limit: float | None):
-        self._bar, self._task = bar, task
+    def __init__(self, bars: Bars, time_limit: float | None, *, watched: bool):
+        self.watched = watched
+        self._bars, self._task = bars, bars.add_task("reading", total=1.0, objective="", told_at=0.0)
         self.out_of_time = False
         self._timer = None if time_limit is None else threading.Timer(time_limit, self._stop)
         self._handler = signal.getsignal(signal.SIGINT)
@@ -108,9 +144,13 @@ class Work:
             self._timer.daemon = True
             self._timer.start()
 
-    def __call__(self, words: str) -> bool:
-        """Say what is done now, and tell whether the time is over: where Python ignores errors the clock is unheard."""
-        self._bar.update(self._task, description=words)
+    def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
+        """Show what is done, and tell whether the time is over: where Python ignores errors the clock is unheard."""
+        task = self._bars.tasks[0]
+        self._bars.update(
+            self._task, description=words, completed=share, told_at=task.elapsed or 0.0,
+            objective="" if objective is None else f"objective {objective:.4g}",
+        )  # fmt: skip
         return self.out_of_time
 
     def _stop(self) -> None:

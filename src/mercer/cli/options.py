@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mercer.report.targets import TASKS
+
+
+def one_of(words: Sequence[str]) -> Callable[[str], list[str]]:
+    """What the shell offers for an option with these values."""
+    # typer knows the argument by its name.
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
 
 TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet, Arrow, NPY or NPZ file, or a folder of images.", show_default=False)
@@ -25,4 +35,4 @@ TimeLimit = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Target = Annotated[str, typer.Option("--target", help="The column to learn.", show_default=False)]
-Task = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
+Task = Annotated[str, typer.Option("--task", help="auto, regression or classification.", autocompletion=one_of(TASKS))]

@@ -30,10 +30,16 @@ class Search(Protocol):
 
 
 class Tree:
-    """Few dimensions: a k-d tree."""
+    """Few dimensions: a k-d tree, which is not stored with it but built again."""
 
     def __init__(self, X: Array):
         self._X, self.tree = X, cKDTree(X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_X": self._X}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._X, self.tree = state["_X"], cKDTree(state["_X"])
 
     def nearest(self, X: Array, k: int) -> tuple[Array, Array]:
         """Distances to the k nearest rows, and their positions."""
@@ -60,13 +66,16 @@ class SparseBruteForce:
 
 
 class Approximate:
-    """Many rows in many dimensions: most of the nearest neighbours, by pynndescent."""
+    """Many rows in many dimensions: most of the nearest neighbours, by pynndescent, whose index is not stored."""
 
     def __init__(self, X: Any):
         self._X = X
         self._index: Any = None
         # Products of rows far from the origin have no digits left for their distances.
         self._centre = 0.0 if sparse.issparse(X) else X.mean(axis=0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_index": None}
 
     def nearest(self, X: Any, k: int) -> tuple[Array, Array]:
         """Distances to k of the nearest rows, and their positions."""

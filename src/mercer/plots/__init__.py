@@ -10,14 +10,19 @@ from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
 from mercer.plots.decoded import DecodedGridDisplay
 from mercer.plots.denoised import DenoisedDisplay
+from mercer.plots.density import CurveMagnificationDisplay, RowDensityDisplay
 from mercer.plots.eigengap import EigengapDisplay
 from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay
 from mercer.plots.history import HistoryDisplay
+from mercer.plots.kernel_kinds import KernelKindsDisplay
 from mercer.plots.latent_map import LatentMapDisplay
+from mercer.plots.learning_curve import LearningCurveDisplay
 from mercer.plots.loss import LossDisplay
 from mercer.plots.maps import MapDisplay
+from mercer.plots.model_choice import ExplainedVarianceDisplay, ModelChoiceDisplay
+from mercer.plots.predictions import PredictionDisplay
 from mercer.plots.rejection import RejectionDisplay
 from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
@@ -40,4 +45,11 @@ __all__ = [
     "DecodedGridDisplay",
     "HistoryDisplay",
     "CandidatesDisplay",
+    "ModelChoiceDisplay",
+    "ExplainedVarianceDisplay",
+    "RowDensityDisplay",
+    "CurveMagnificationDisplay",
+    "KernelKindsDisplay",
+    "LearningCurveDisplay",
+    "PredictionDisplay",
 ]

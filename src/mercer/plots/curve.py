@@ -22,7 +22,7 @@ _STEPS, _FINE_STEPS = 500, 4000
 class CurveDisplay:
     """Rows, the curve that was fitted to them, and a line from each row to its projection on the curve.
 
-    Both axes have the same scale: projections are seen to be perpendicular.
+    Both axes have the same scale, or that of `aspect`: projections are seen to be perpendicular.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class CurveDisplay:
         Points along the curve; NaN where it has a gap.
     names : pair of str
         The names of the two columns.
+    aspect : float
+        How long a unit of the second column is beside one of the first: 1 unless the curve was fitted in other units.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class CurveDisplay:
     feet: Array
     curve: Array
     names: tuple[str, ...] = ("x1", "x2")
+    aspect: float = 1.0
 
     @classmethod
     def from_estimator(
@@ -119,7 +122,7 @@ class CurveDisplay:
             lines = LineCollection(list(pairs), colors=POINTS, linewidths=0.6, zorder=1, label="projections")
             ax.add_collection(lines)
         ax.plot(*self.curve.T, color=COLORS[0], lw=2.2, label="curve", zorder=3)
-        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_aspect(self.aspect, adjustable="datalim")
         ax.set_xlabel(self.names[0])
         ax.set_ylabel(self.names[1])
         legend_above_data(ax)

@@ -14,6 +14,7 @@ from mercer.report.mapping import MapResult, make_map
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.model_files import ModelFile, load_model, model_bytes
 from mercer.report.outputs import OutputFolder
+from mercer.report.progress import Progress
 from mercer.report.schema import TableSchema
 from mercer.report.stored_models import load_machine, load_map, stored_machine, stored_map
 from mercer.report.tables import Table, read_table, table_from_frame
@@ -25,6 +26,6 @@ __all__ = [
     "LearningProblem", "DiagnosisResult", "diagnose_problem", "diagnosis_files",
     "MachineSettings", "MachineModel", "MachineResult", "fit_machine", "machine_files",
     "ModelFile", "load_model", "model_bytes", "stored_map", "load_map", "stored_machine", "load_machine",
-    "OutputFolder",
+    "Progress", "OutputFolder",
     "ReportError", "InputError", "ModelFileError", "OutputError", "MemoryRefusal",
 ]  # fmt: skip

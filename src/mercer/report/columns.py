@@ -36,14 +36,26 @@ class Reading:
         """What the user should know."""
         notes = []
         if self.n_infinite:
-            notes.append(f"{name}: {_entries(self.n_infinite, 'infinite')} as missing.")
+            notes.append(f"{name}: {_as_missing(self.n_infinite, 'infinite')}")
         if self.n_unreadable:
-            notes.append(f"{name}: {_entries(self.n_unreadable, 'not a number')} as missing.")
+            notes.append(f"{name}: {_as_missing(self.n_unreadable, 'not a number')}")
         return notes
 
 
-def _entries(n: int, what: str) -> str:
-    return f"one entry is {what} and counts" if n == 1 else f"{n} entries are {what} and count"
+def counted(n: int, one: str, many: str) -> str:
+    """A number with the words that go with it.
+
+    Examples
+    --------
+    >>> from mercer.report.columns import counted
+    >>> counted(1, "row was", "rows were"), counted(2000, "row was", "rows were")
+    ('1 row was', '2,000 rows were')
+    """
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _as_missing(n: int, what: str) -> str:
+    return counted(n, f"entry is {what} and counts", f"entries are {what} and count") + " as missing."
 
 
 @dataclass(frozen=True)

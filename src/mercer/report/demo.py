@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from mercer.datasets import make_arc
+from mercer.kernels.blas import allowed_threads
 from mercer.report.diagnosing import diagnose_problem
 from mercer.report.learning import MachineSettings, fit_machine
-from mercer.report.learning_pages import diagnosis_files, machine_files, machine_verdict
+from mercer.report.learning_pages import diagnosis_files, diagnosis_verdict, machine_files, machine_verdict
 from mercer.report.map_pages import map_files
 from mercer.report.mapping import make_map
 from mercer.report.methods import MapSettings
@@ -21,8 +25,8 @@ from mercer.report.tables import Table, table_from_frame
 from mercer.report.targets import LearningProblem
 
 Files = dict[str, bytes]
-# Digits of five kinds, and so many of them: the whole set takes minutes.
-_DIGITS, _KINDS = 300, 5
+# Digits of four kinds, and so many of them: the whole set takes minutes.
+_DIGITS, _KINDS = 120, 4
 
 
 @dataclass(frozen=True)
@@ -33,15 +37,14 @@ class Station:
     ----------
     name : str
         Of its folder.
-    title, words : str
-        What it shows, and what is being done.
+    title : str
+        What it shows.
     run : callable
         run() gives the files and the verdict.
     """
 
     name: str
     title: str
-    words: str
     run: Callable[[], tuple[Files, str]]
 
 
@@ -78,10 +81,7 @@ def _diabetes() -> LearningProblem:
 
 def _diagnosis() -> tuple[Files, str]:
     result = diagnose_problem(_diabetes())
-    verdict = result.model.diagnosis_.verdict
-    return diagnosis_files(result, "mercer diagnose diabetes.csv --target target"), verdict[0].upper() + verdict[
-        1:
-    ] + "."
+    return diagnosis_files(result, "mercer diagnose diabetes.csv --target target"), diagnosis_verdict(result)
 
 
 def _machine() -> tuple[Files, str]:
@@ -93,14 +93,42 @@ def _table(data: Any, name: str) -> Table:
     return table_from_frame(pl.DataFrame({column: data[column].to_numpy() for column in data.columns}), name)
 
 
+# The longest first; and last what needs the same compiled functions as the first, which are there by then.
 STATIONS = (
-    Station("circle", "A closed curve through noisy rows", "fitting a closed curve", _circle),
-    Station("diagnosis", "Is diabetes complex, or noisy?", "diagnosing diabetes", _diagnosis),
-    Station("machine", "Predictions with a band", "fitting a kernel machine to diabetes", _machine),
-    Station("digits", "A map of digits", "mapping digits", _digits),
+    Station("digits", "A map of digits", _digits),
+    Station("diagnosis", "Is diabetes complex, or noisy?", _diagnosis),
+    Station("machine", "Predictions with a band", _machine),
+    Station("circle", "A closed curve through noisy rows", _circle),
 )
+
+
+def tour() -> Iterator[tuple[Station, Files, str]]:
+    """Each station with its files and its verdict, as they are done: one process for each core.
+
+    Processes, since the first run of all is compilation for the most part, and that takes turns within a process.
+    """
+    n_cores = allowed_threads()
+    n_workers = min(n_cores, len(STATIONS))
+    n_threads = max(1, n_cores // n_workers)
+    # A process that was forked would inherit threads of BLAS that do not run in it.
+    with multiprocessing.get_context("spawn").Pool(n_workers, _begin_work, (n_threads,)) as workers:
+        for number, files, verdict in workers.imap_unordered(_visit, range(len(STATIONS))):
+            yield STATIONS[number], files, verdict
+
+
+def _begin_work(n_threads: int) -> None:
+    threadpool_limits(n_threads)
+    # A terminal sends Ctrl-C to all processes; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _visit(number: int) -> tuple[int, Files, str]:
+    return number, *STATIONS[number].run()
 
 
 def overview_page(done: Sequence[tuple[Station, str]]) -> bytes:
     """The page that leads to the others."""
-    return render("demo.html.j2", title="A tour of Mercer", done=done, command="mercer demo", versions=versions())
+    return render(
+        "demo.html.j2", title="A tour of Mercer", done=done, partial=len(done) < len(STATIONS), command="mercer demo",
+        versions=versions(),
+    )  # fmt: skip

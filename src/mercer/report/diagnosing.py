@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +11,18 @@ from numpy.typing import NDArray
 from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
 from mercer.relevance import RelevantDimensions
 from mercer.report.memory import refuse_if_too_large
+from mercer.report.progress import Progress, Stages
 from mercer.report.targets import LearningProblem
 
 Array = NDArray[Any]
-Progress = Callable[[str], Any]
 
 # Rows that are looked at: estimates hardly change with more, and the work grows with their cube.
 _MOST_ROWS, _MOST_ROWS_FOR_COLUMNS = 2000, 700
-# Columns that are left out one at a time, and widths that are tried.
-_MOST_COLUMNS, _WIDTHS = 40, 12
+# What is done, and about how long it takes: a first look at every fourth width, so that there is something to show.
+_FIRST, _ALL, _COLUMNS, _FEW = "a first look", "trying all kernels", "leaving out columns", 4
+_PLAN = {_FIRST: 1.0, _ALL: 3.0, _COLUMNS: 3.0}
+# Columns that are left out one at a time, how many of these are looked at together, and widths that are tried.
+_MOST_COLUMNS, _TOGETHER, _WIDTHS = 40, 8, 12
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class DiagnosisResult:
     problem : LearningProblem
         What was looked at.
     model : RelevantDimensions
-        Over all kernels, or the Gaussian ones if the work was cut short.
+        Over all kernels, or a few Gaussian ones if the work was cut short.
     y : array
         The target of the rows that were looked at.
     columns : list of (str, float)
@@ -66,8 +68,8 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
         Rows and target.
     seed : int
         Draws rows where there are too many.
-    progress : callable, optional
-        progress(words) is called before each piece of work.
+    progress : Progress, optional
+        Is told what is being done; if it returns True, no more is looked at.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     >>> result.model.diagnosis_.noise
     'low'
     """
-    say = progress or (lambda words: None)
+    stages = Stages(progress, _PLAN)
     some = _drawn(len(problem.X), _MOST_ROWS, seed)
     X, y = problem.X[some], problem.y[some]
     refuse_if_too_large(60.0 * len(X) ** 2 + 24.0 * problem.X.size, f"diagnosing {len(X):,} rows")
@@ -89,20 +91,22 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
         notes.append(f"{len(some):,} of {len(problem.X):,} rows were drawn at random for the diagnosis.")
     task = "regression" if problem.target.classes is None else "classification"
     family = kernel_family(X)
-    say("trying Gaussian kernels")
-    model = RelevantDimensions(family[:_WIDTHS], task=task).fit(X, y)
+    stages.begin(_FIRST)
+    model = RelevantDimensions(family[:_WIDTHS:_FEW], task=task).fit(X, y)
     columns: list[tuple[str, float]] = []
     try:
-        say("trying other kernels")
+        stages.begin(_ALL)
+        stages.tell(0.0, model.log_likelihood_)
         model = RelevantDimensions(family, task=task).fit(X, y)
-        columns = _column_costs(problem, model, X, y, task, seed, say, notes)
+        stages.begin(_COLUMNS)
+        columns = _column_costs(problem, model, X, y, task, seed, stages, notes)
     except KeyboardInterrupt:
         return DiagnosisResult(problem, model, y, columns, notes, partial=True)
     return DiagnosisResult(problem, model, y, columns, notes)
 
 
 def _column_costs(
-    problem: LearningProblem, model: RelevantDimensions, X: Array, y: Array, task: str, seed: int, say: Progress,
+    problem: LearningProblem, model: RelevantDimensions, X: Array, y: Array, task: str, seed: int, stages: Stages,
     notes: list[str],
 ) -> list[tuple[str, float]]:  # fmt: skip
     groups = problem.schema.groups
@@ -115,14 +119,16 @@ def _column_costs(
     tried = list(groups)[:_MOST_COLUMNS]
     if len(tried) < len(groups):
         notes.append(f"Only the first {_MOST_COLUMNS} columns were left out one at a time.")
-    kernel = model.kernel_
-    full = RelevantDimensions(kernel, task=task).fit(X, y).log_likelihood_
-    costs = []
-    for number, name in enumerate(tried):
-        say(f"leaving out columns, {number + 1} of {len(tried)}")
-        rest = np.setdiff1d(np.arange(X.shape[1]), groups[name])
-        without = RelevantDimensions(kernel, task=task).fit(X[:, rest], y).log_likelihood_
-        costs.append((name, len(X) * (full - without)))
+    everything = np.arange(X.shape[1])
+    left = [everything, *(np.setdiff1d(everything, groups[name]) for name in tried)]
+    kernels = [model.kernel_.on(columns.tolist()) for columns in left]
+    likelihoods: list[float] = []
+    for start in range(0, len(kernels), _TOGETHER):
+        if stages.tell(start / len(kernels), model.log_likelihood_):
+            raise KeyboardInterrupt
+        family = RelevantDimensions(kernels[start : start + _TOGETHER], task=task).fit(X, y)
+        likelihoods += family.table_["log_likelihood"]
+    costs = [(name, len(X) * (likelihoods[0] - without)) for name, without in zip(tried, likelihoods[1:], strict=True)]
     return sorted(costs, key=lambda pair: -pair[1])
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from mercer.report.columns import counted
 from mercer.report.errors import InputError
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
@@ -49,11 +50,12 @@ def read_image_folder(folder: Path) -> tuple[pl.DataFrame, tuple[int, int], tupl
     if target is None:
         raise InputError(f"{folder} holds no image that can be opened; {broken[0]} is broken, for one.")
     width, height = target
-    notes = [f"{len(rows)} images were turned grey and brought to {height} x {width} pixels."]
+    notes = [f"{counted(len(rows), 'image was', 'images were')} turned grey and brought to {height} x {width} pixels."]
     if len(sizes) > 1:
         notes.append(f"They come in {len(sizes)} sizes: proportions may have changed.")
     if broken:
-        notes.append(f"{len(broken)} files could not be opened and are left out: {', '.join(broken[:5])}.")
+        lost = counted(len(broken), "file that cannot be opened was", "files that cannot be opened were")
+        notes.append(f"{lost} left out: {', '.join(broken[:5])}.")
     pixels = np.array(rows)
     columns = {f"pixel_{r}_{c}": pixels[:, r * width + c] for r in range(height) for c in range(width)}
     return pl.DataFrame({"file": names, **columns}), (height, width), tuple(notes)

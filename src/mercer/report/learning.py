@@ -27,14 +27,16 @@ from mercer.losses import (
 )
 from mercer.machines import KernelRidge, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.relevance import RelevantDimensions
+from mercer.report.bands import band_margin, fit_band, was_interrupted, with_margin
 from mercer.report.diagnosing import kernel_family
 from mercer.report.errors import InputError
+from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.memory import refuse_if_too_large
+from mercer.report.progress import Progress, Stages
 from mercer.report.schema import TableSchema
 from mercer.report.targets import LearningProblem, Target
 
 Array = NDArray[Any]
-Progress = Callable[[str], Any]
 
 # Losses by name, for the standard deviation of the noise; those of classes do not depend on it.
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
@@ -54,6 +56,9 @@ KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
 # Rows that the kernel and the penalty are chosen on.
 _MOST_ROWS = 1000
 _HELD_OUT = 0.2
+# What is done, and about how long it takes.
+_CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checking on held-out rows", "fitting all rows"
+_PLAN = {_CHOOSING: 3.0, _CHECKING: 4.0, _FITTING: 5.0}
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
 
@@ -90,12 +95,15 @@ class MachineModel:
         Of the same.
     schema, target : TableSchema, Target
         How tables become rows, and what predictions mean.
+    margin : float
+        What is added to the band on both sides, see `band_margin`.
     """
 
     machine: Any
     band: Any
     schema: TableSchema
     target: Target
+    margin: float = 0.0
 
     def predict(self, X: Array) -> pl.DataFrame:
         """Predictions for rows of numbers, in the units of the table."""
@@ -105,7 +113,7 @@ class MachineModel:
             return pl.DataFrame({self.target.name: [str(value) for value in values]})
         columns = {self.target.name: self._in_units(values)}
         if self.band is not None:
-            ends = self._in_units(self.band.predict_interval(rows))
+            ends = self._in_units(with_margin(self.band.predict_interval(rows), self.margin))
             columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
         return pl.DataFrame(columns)
 
@@ -131,6 +139,8 @@ class MachineResult:
         Held-out targets ("truth") and their predictions.
     warnings : list of str
         What to be careful with.
+    partial : bool
+        Whether the work was cut short: the machine has not seen the held-out rows, and may not be at its optimum.
     """
 
     problem: LearningProblem
@@ -144,6 +154,7 @@ class MachineResult:
     coverage: float
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,8 +183,8 @@ def fit_machine(
         Rows and target.
     settings : MachineSettings
         Loss, kernel, band and seed.
-    progress : callable, optional
-        progress(words) is called before each piece of work.
+    progress : Progress, optional
+        Is told what is being done; if it returns True, or after Ctrl-C, what there is is returned, marked as partial.
 
     Examples
     --------
@@ -185,21 +196,25 @@ def fit_machine(
     >>> result.error < 0.5 * result.guess_error
     True
     """
-    settings, say = settings or MachineSettings(), progress or (lambda words: None)
+    settings, stages = settings or MachineSettings(), Stages(progress, _PLAN)
     make_loss = _loss_maker(problem.target, settings)
     X, y = problem.X, problem.y
     refuse_if_too_large(24.0 * X.size + 60.0 * min(len(X), _MOST_ROWS) ** 2 + 2.0**30, f"fitting {len(X):,} rows")
     train, test = _split(y, problem.target, settings.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        say("choosing the kernel and the penalty")
+        stages.begin(_CHOOSING)
         kernel, C, noise = _chosen(X[train], y[train], problem.target, settings)
         machine = _Parts(kernel, make_loss(noise), C, noise)
-        say("checking on held-out rows")
-        part = _fitted(X[train], y[train], problem, machine, settings.band)
-        say("fitting all rows")
-        model = _fitted(X, y, problem, machine, settings.band)
-    said = [f"While fitting: {words}" for words in dict.fromkeys(str(w.message) for w in caught)]
+        fitter = _Fitter(problem, machine, settings, stages)
+        part = model = fitter.fitted(_CHECKING, X[train], y[train])
+        if not fitter.stopped:
+            try:
+                whole = fitter.fitted(_FITTING, X, y)
+                model = part if fitter.stopped else whole
+            except KeyboardInterrupt:
+                fitter.stopped = True
+    said = [*unsettled("the machine", caught), *in_plain_words("the machine", caught)]
     held_out = part.predict(X[test])
     truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
     held_out = held_out.with_columns(truth=pl.Series(truth))
@@ -212,7 +227,7 @@ def fit_machine(
         )
     return MachineResult(
         problem, model, settings, kernel, machine.weight(machine.loss), machine.loss, error, guess, coverage, held_out,
-        [*problem.warnings, *said],
+        [*problem.warnings, *said], fitter.stopped,
     )  # fmt: skip
 
 
@@ -264,12 +279,31 @@ def _family(X: Array, name: str) -> list[Kernel]:
     return [kernel for kernel in family if type(kernel).__name__.lower() == name]
 
 
-def _fitted(X: Array, y: Array, problem: LearningProblem, parts: _Parts, coverage: float | None) -> MachineModel:
-    kind = SupportVectorRegressor if problem.target.classes is None else SupportVectorClassifier
-    machine, band = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss)).fit(X, y), None
-    if coverage is not None:
-        band = QuantileBand(parts.kernel, coverage=coverage, C=parts.weight(Quantile((1 + coverage) / 2))).fit(X, y)
-    return MachineModel(machine, band, problem.schema, problem.target)
+class _Fitter:
+    """Fits machines with their bands; `stopped` tells whether one was ended before its optimum."""
+
+    def __init__(self, problem: LearningProblem, parts: _Parts, settings: MachineSettings, stages: Stages):
+        self._problem, self._parts, self._settings, self._stages = problem, parts, settings, stages
+        self.stopped = False
+
+    def fitted(self, words: str, X: Array, y: Array) -> MachineModel:
+        """A machine as good as there was time for, and its band if there was time for all of it."""
+        parts, share, target = self._parts, self._settings.band, self._problem.target
+        self._stages.begin(words)
+        kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
+        machine = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss)).fit(X, y)
+        self.stopped = was_interrupted(machine)
+        band, margin = None, 0.0
+        if share is not None and not self.stopped:
+            self._stages.tell(0.3, parts.noise)
+            try:
+                band = QuantileBand(parts.kernel, coverage=share, C=parts.weight(Quantile((1 + share) / 2)))
+                margin = band_margin(band, X, y, self._settings.seed)
+                self._stages.tell(0.8, parts.noise)
+                fit_band(band, X, y)
+            except KeyboardInterrupt:
+                band, margin, self.stopped = None, 0.0, True
+        return MachineModel(machine, band, self._problem.schema, target, margin)
 
 
 def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:

@@ -49,16 +49,22 @@ def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
         "diagnosis.html.j2",
         title=f"What can be known of {result.problem.target.name}",
         result=result,
-        verdict=diagnosis.verdict[0].upper() + diagnosis.verdict[1:] + ".",
+        verdict=diagnosis_verdict(result),
         evidence=_evidence(result),
         kernel=rounded(repr(model.kernel_)),
         kernels=kernels_picture(model),
-        curve=None if diagnosis.learning_curve is None else learning_picture(diagnosis.learning_curve),
+        curve=None if diagnosis.learning_curve is None else learning_picture(model),
         denoised=denoised_picture(model, result.y, result.problem.target),
         columns=[(name, cost, 100 * max(cost, 0.0) / largest) for name, cost in result.columns],
         command=command,
         versions=versions(),
     )
+
+
+def diagnosis_verdict(result: DiagnosisResult) -> str:
+    """What the problem is, in a sentence."""
+    verdict = result.model.diagnosis_.verdict
+    return f"{verdict[0].upper()}{verdict[1:]}."
 
 
 def _evidence(result: DiagnosisResult) -> list[str]:
@@ -80,7 +86,7 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
     """All figures of a machine, for programs."""
     machine = result.model.machine
     return {
-        "kind": "machine", "partial": False, "verdict": machine_verdict(result),
+        "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
         "task": "regression" if result.problem.target.classes is None else "classification",
         "error": result.error, "error_of_guessing": result.guess_error, "coverage": result.coverage,
         "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
@@ -112,7 +118,7 @@ def machine_verdict(result: MachineResult) -> str:
 def machine_page(result: MachineResult, command: str) -> bytes:
     """The report of a machine."""
     target, held_out = result.problem.target, result.held_out
-    picture, confusion = None, None
+    picture, confusion, interval = None, None, None
     if target.classes is None:
         names = [f"{target.name}_low", f"{target.name}_high"]
         interval = held_out.select(names).to_numpy() if names[0] in held_out.columns else None
@@ -128,6 +134,7 @@ def machine_page(result: MachineResult, command: str) -> bytes:
         result=result,
         summary=machine_summary(result, command),
         picture=picture,
+        interval=interval is not None,
         confusion=confusion,
         classes=target.classes,
         kernel=rounded(repr(result.kernel)),

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
+from mercer.report.columns import counted
 from mercer.report.errors import InputError, MemoryRefusal
+from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.labels import labels_of, twin_of_label
 from mercer.report.map_models import MapModel, distances_of, far_distance
 from mercer.report.memory import refuse_if_too_large
 from mercer.report.methods import METHODS, MapSettings
+from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, paired_gain
 from mercer.report.schema import TableSchema, notes_and_warnings
 from mercer.report.tables import Table
 
 Array = NDArray[Any]
-Progress = Callable[[str], Any]
 
 # Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
 _FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
@@ -135,8 +137,8 @@ def make_map(
         A column that colours the map, and never enters it.
     drop : sequence of str
         Columns that must not be used.
-    progress : callable, optional
-        progress(words) is called before each piece of work; if it returns True, no more maps are tried.
+    progress : Progress, optional
+        Is told what is being done; if it returns True, no more maps are tried.
 
     Returns
     -------
@@ -153,24 +155,25 @@ def make_map(
     (60, 2)
     """
     settings = settings or MapSettings()
-    for name in (*drop, *([label] if label else [])):
-        if name not in table.frame.columns:
-            raise InputError(f"There is no column {name!r} in {table.name}; its columns are {_names(table)}.")
     not_features = [*drop, *([label] if label else [])]
+    table.check_columns(*not_features)
     schema, notes = TableSchema.learn(table, not_features)
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     _check(X[rows], schema, settings, table.name)
-    return _Mapping(table, schema, X[rows], rows, settings, label, progress or (lambda words: None)).result(notes)
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress).result(notes)
 
 
 class _Mapping:
     def __init__(
         self, table: Table, schema: TableSchema, X: Array, rows: Array, settings: MapSettings, label: str | None,
-        progress: Progress,
+        progress: Progress | None,
     ):  # fmt: skip
         self._table, self._schema, self._X, self._rows = table, schema, X, rows
-        self._settings, self._label, self._progress = settings, label, progress
+        self._settings, self._label = settings, label
+        self._wanted = _wanted(settings)
+        plan = {words: work for name in self._wanted for words, work in METHODS[name].plan.items()}
+        self._stages = Stages(progress, plan)
         self._warnings: list[str] = []
         self._notes: list[str] = []
         self._maps: dict[str, FittedMap] = {}
@@ -180,11 +183,8 @@ class _Mapping:
         self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
 
     def result(self, notes: list[str]) -> MapResult:
-        wanted = list(METHODS) if self._settings.method == "auto" else ["pca", self._settings.method]
-        if self._settings.method == "auto" and self._settings.topology != "interval":
-            wanted = ["pca", "manifold"]
         try:
-            for name in dict.fromkeys(wanted):
+            for name in self._wanted:
                 self._fit(name)
                 if self._interrupted:
                     break
@@ -193,7 +193,6 @@ class _Mapping:
         if not self._maps:
             raise KeyboardInterrupt
         name, verdict, reasons = self._choice()
-        self._progress("writing down what was found")
         chosen, method = self._maps[name], METHODS[name]
         said, warned = notes_and_warnings(notes)
         distances = distances_of(chosen.estimator, self._X, method.takes_missing)
@@ -220,11 +219,15 @@ class _Mapping:
         filled = np.where(np.isnan(self._X), 0.0, self._X)
         try:
             refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
-            self._begin(f"fitting {method.words}")
+            self._stages.begin(method.fitting)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 estimator = method.make(self._settings_for(name), n)
+                if method.n_calls and self._stages.watched:
+                    estimator.set_params(callback=partial(self._tell, method.n_calls))
                 estimator.fit(self._X if method.takes_missing else filled)
+                if method.n_calls:
+                    estimator.set_params(callback=None)  # which is not for the model file
         except (ValueError, np.linalg.LinAlgError) as error:
             if asked or name == "pca":
                 raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
@@ -235,8 +238,8 @@ class _Mapping:
                 raise
             self._warnings.append(str(refusal))
             return
-        self._notes += _unsettled(method.words, caught)
-        self._warnings += _in_plain_words(method.words, caught)
+        self._notes += unsettled(method.words, caught)
+        self._warnings += in_plain_words(method.words, caught)
         self._interrupted = getattr(estimator, "status_", "") == "interrupted"
         Z = embedding_of(estimator, filled)
         agreement = np.nan
@@ -246,9 +249,8 @@ class _Mapping:
         if not self._maps[name].is_flat:
             self._measure(name)
 
-    def _begin(self, words: str) -> None:
-        if self._progress(words):
-            raise KeyboardInterrupt
+    def _tell(self, n_calls: int, number: int, fit: Any) -> bool:
+        return self._stages.tell(number / n_calls, fit.objective)
 
     def _settings_for(self, name: str) -> MapSettings:
         """With a number of coordinates: where it is to be chosen, the manifold chooses."""
@@ -259,7 +261,7 @@ class _Mapping:
         return replace(self._settings, dim=dim)
 
     def _measure(self, name: str) -> None:
-        self._begin(f"measuring {METHODS[name].words}")
+        self._stages.begin(METHODS[name].measuring)
         found = self._maps[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -337,7 +339,8 @@ class _Mapping:
             found.append(f"{100 * missing:.0f}% of the entries are missing: coordinates of rows are less certain.")
         n_lost = self._table.frame.height - len(self._rows)
         if n_lost:
-            found.append(f"{n_lost} rows have no usable entry and are not on the map.")
+            lost = counted(n_lost, "row has no usable entry and is", "rows have no usable entry and are")
+            found.append(f"{lost} not on the map.")
         twin = twin_of_label(self._table, self._schema, self._label)
         if twin:
             found.append(
@@ -349,6 +352,8 @@ class _Mapping:
         quality = self._maps[name].quality
         if quality is not None and quality.trustworthiness < 0.8:
             found.append("Many neighbours on the map are no neighbours in the table: look at more coordinates.")
+        if quality is not None and quality.hidden_entries > 1.0:
+            found.append("The map guesses hidden entries worse than their means do: fill no missing entries with it.")
         return [*found, *self._torn(name), *self._warnings]
 
     def _torn(self, name: str) -> list[str]:
@@ -362,17 +367,11 @@ class _Mapping:
         ]
 
 
-def _unsettled(words: str, caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """That a fit did not converge is said without the parameters of an estimator."""
-    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-    return [f"The fit of {words} was ended before the last details had settled."] if stopped else []
-
-
-def _in_plain_words(words: str, caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Other warnings of a fit, each once."""
-    not_for_users = (ConvergenceWarning, DeprecationWarning, FutureWarning)
-    said = [str(warning.message) for warning in caught if not issubclass(warning.category, not_for_users)]
-    return [f"While fitting {words}: {text}" for text in dict.fromkeys(said)]
+def _wanted(settings: MapSettings) -> list[str]:
+    """Names of the maps that are tried."""
+    if settings.method != "auto":
+        return list(dict.fromkeys(["pca", settings.method]))
+    return list(METHODS) if settings.topology == "interval" else ["pca", "manifold"]
 
 
 def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:
@@ -387,8 +386,3 @@ def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> N
         )
     if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
         raise InputError(f"{name} must have rows that differ, got {len(X)} equal ones; there is nothing to map.")
-
-
-def _names(table: Table, most: int = 12) -> str:
-    names = table.frame.columns
-    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")

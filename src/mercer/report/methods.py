@@ -64,6 +64,10 @@ class MapMethod:
         Whether rows may have missing entries.
     bytes_needed : callable
         bytes_needed(n_rows, n_columns): memory of a fit.
+    work : float
+        About how long a fit takes beside the others.
+    n_calls : int
+        About how often a fit calls back; 0 if it does not.
     """
 
     name: str
@@ -72,6 +76,23 @@ class MapMethod:
     settled: Callable[[Any, Array], Any]
     takes_missing: bool
     bytes_needed: Callable[[int, int], float]
+    work: float = 1.0
+    n_calls: int = 0
+
+    @property
+    def fitting(self) -> str:
+        """What is done first, in words."""
+        return f"fitting {self.words}"
+
+    @property
+    def measuring(self) -> str:
+        """What is done then."""
+        return f"measuring {self.words}"
+
+    @property
+    def plan(self) -> dict[str, float]:
+        """Both, and about how long they take."""
+        return {self.fitting: self.work, self.measuring: 0.1 * self.work + 0.5}
 
 
 def _unchanged(estimator: Any, rows: Array) -> Any:
@@ -106,8 +127,7 @@ def _kernel_pca(settings: MapSettings, n_rows: int) -> KernelPCA:
 
 
 def _eigenmaps(settings: MapSettings, n_rows: int) -> LaplacianEigenmaps:
-    # Trees of neighbours cannot be stored in a model file.
-    return LaplacianEigenmaps(int(settings.dim), n_neighbors=min(_NEIGHBOURS, n_rows - 1), neighbors="brute")
+    return LaplacianEigenmaps(int(settings.dim), n_neighbors=min(_NEIGHBOURS, n_rows - 1))
 
 
 # In the order in which they are fitted; a new kind of map is one more of these.
@@ -120,11 +140,11 @@ METHODS: dict[str, MapMethod] = {
         ),
         MapMethod(
             "manifold", "a principal manifold", _manifold, _settled_manifold, True,
-            lambda n, d: 40.0 * n * d + 3e8,
+            lambda n, d: 40.0 * n * d + 3e8, 40.0, 60,
         ),
         MapMethod(
             "ukr", "unsupervised kernel regression", _kernel_regression, _settled_kernel_regression, True,
-            lambda n, d: 60.0 * n * d + 5e8,
+            lambda n, d: 60.0 * n * d + 5e8, 5.0, 100,
         ),
         MapMethod(
             "kpca", "kernel principal components", _kernel_pca, _unchanged, False,

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.report.columns import DATES, Reading, read_numbers, read_texts
+from mercer.report.columns import DATES, Reading, counted, read_numbers, read_texts
 from mercer.report.errors import InputError
 from mercer.report.tables import Table
 
@@ -223,6 +223,10 @@ class TableSchema:
             notes += more
         return np.hstack(parts), notes
 
+    def n_missing(self, X: Array) -> int:
+        """Number of entries of the table that are missing in rows of numbers; a category is one entry."""
+        return sum(int(np.isnan(X[:, group[0]]).sum()) for group in self.groups.values())
+
     def frame(self, X: Array) -> pl.DataFrame:
         """Entries of the table for rows of numbers."""
         groups = self.groups
@@ -294,7 +298,7 @@ def _number(name: str, kind: str, reading: Reading, series: pl.Series, dtype: st
     low, median, high = np.quantile(x, [0.25, 0.5, 0.75])
     n_far = int(np.sum(np.abs(x - median) > _FAR_OUT * (high - low))) if high > low else 0
     if n_far:
-        entries = "one entry that is" if n_far == 1 else f"{n_far} entries that are"
+        entries = counted(n_far, "entry that is", "entries that are")
         notes.append(
             f"{_WARNING}{name} has {entries} more than {_FAR_OUT:.0f} times as far from the middle as most; such "
             "entries hide all other differences. Correct them, or leave the column out with --drop."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +22,7 @@ def stored_map(model: MapModel) -> ModelFile:
         "schema": model.schema.to_json(), "method": model.method, "takes_missing": model.takes_missing,
         "dim": model.dim, "far": model.far,
     }  # fmt: skip
-    estimator = copy(model.estimator)
-    # The search that leads back from eigenmaps is a tree, which cannot be stored, and is built when it is needed.
-    vars(estimator).pop("_inverse", None)
-    return ModelFile("map", {"estimator": estimator}, facts)
+    return ModelFile("map", {"estimator": model.estimator}, facts)
 
 
 def load_map(path: str | Path) -> MapModel:
@@ -41,7 +37,7 @@ def load_map(path: str | Path) -> MapModel:
 
 def stored_machine(model: MachineModel) -> ModelFile:
     """What the file of a machine holds."""
-    facts = {"schema": model.schema.to_json(), "target": model.target.to_json()}
+    facts = {"schema": model.schema.to_json(), "target": model.target.to_json(), "margin": model.margin}
     return ModelFile("machine", {"machine": model.machine, "band": model.band}, facts)
 
 
@@ -49,7 +45,9 @@ def load_machine(path: str | Path) -> MachineModel:
     """Open the file of a machine."""
     file = _load(path, "machine")
     schema, target = TableSchema.from_json(file.facts["schema"]), Target.from_json(file.facts["target"])
-    return MachineModel(file.objects["machine"], file.objects["band"], schema, target)
+    # Bands of the first model files had none.
+    margin = file.facts.get("margin", 0.0)
+    return MachineModel(file.objects["machine"], file.objects["band"], schema, target, margin)
 
 
 def _load(path: str | Path, kind: str) -> ModelFile:

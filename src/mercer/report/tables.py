@@ -51,6 +51,13 @@ class Table:
     image_shape: tuple[int, int] | None = None
     pixels: tuple[str, ...] = ()
 
+    def check_columns(self, *names: str) -> None:
+        """Refuse names that no column has."""
+        for name in names:
+            if name not in self.frame.columns:
+                columns = ", ".join(self.frame.columns[:12]) + (" ..." if self.frame.width > 12 else "")
+                raise InputError(f"There is no column {name!r} in {self.name}; its columns are {columns}.")
+
 
 def read_table(path: str | Path, *, encoding: str = "utf-8") -> Table:
     r"""Read a table by the ending of its name; a folder is read as one of images.

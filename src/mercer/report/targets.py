@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.report.columns import read_numbers, read_texts
+from mercer.report.columns import counted, read_numbers, read_texts
 from mercer.report.errors import InputError
 from mercer.report.schema import MOST_CATEGORIES, TableSchema, notes_and_warnings
 from mercer.report.tables import Table
@@ -20,7 +20,7 @@ TASKS = ("auto", "regression", "classification")
 # More classes than this are names.
 _MOST_CLASSES = 50
 # Fewer rows teach nothing.
-FEWEST_ROWS = 10
+_FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -81,27 +81,26 @@ class LearningProblem:
     @classmethod
     def read(cls, table: Table, target: str, *, drop: tuple[str, ...] = (), task: str = "auto") -> Self:
         """The problem of learning one column of a table from the others."""
-        for wanted in (target, *drop):
-            if wanted not in table.frame.columns:
-                columns = ", ".join(table.frame.columns[:12]) + (" ..." if table.frame.width > 12 else "")
-                raise InputError(f"There is no column {wanted!r} in {table.name}; its columns are {columns}.")
+        table.check_columns(target, *drop)
         if task not in TASKS:
             raise InputError(f"--task must be one of {', '.join(TASKS)}, got {task!r}; choose one of them.")
         schema, notes = TableSchema.learn(table, [target, *drop])
         values, known, learned = _read(table.frame[target], task)
         rows = np.flatnonzero(known)
-        if len(rows) < FEWEST_ROWS:
+        if len(rows) < _FEWEST_ROWS:
             raise InputError(
-                f"{table.name} must have {FEWEST_ROWS} rows with a known {target} or more, got {len(rows)}; give more."
+                f"{table.name} must have {_FEWEST_ROWS} rows with a known {target} or more, got {len(rows)}; give more."
             )
         X, _ = schema.matrix(table.frame[rows])
-        missing = np.isnan(X)
-        if missing.any():
-            notes.append(f"{int(missing.sum())} missing entries were replaced by the means of their columns.")
+        n_missing = schema.n_missing(X)
+        if n_missing:
+            entries = counted(n_missing, "missing entry was", "missing entries were")
+            notes.append(f"{entries} replaced by the means of their columns.")
         if len(rows) < table.frame.height:
-            notes.append(f"{table.frame.height - len(rows)} rows without {target} were left out.")
+            n_lost = table.frame.height - len(rows)
+            notes.append(counted(n_lost, f"row without {target} was", f"rows without {target} were") + " left out.")
         said, warned = notes_and_warnings([*table.notes, *notes])
-        return cls(table, schema, learned, np.where(missing, 0.0, X), values[rows], rows, said, warned)
+        return cls(table, schema, learned, np.nan_to_num(X), values[rows], rows, said, warned)
 
 
 def _read(series: pl.Series, task: str) -> tuple[Array, Array, Target]:

@@ -1,0 +1,94 @@
+"""What more rows would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, legend_above_data, new_or_given
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mercer.relevance import LearningCurve
+
+
+@dataclass(eq=False, kw_only=True)
+class LearningCurveDisplay:
+    """Held-out errors over the number of rows, and what is to be expected of up to twice as many.
+
+    Parameters
+    ----------
+    curve : LearningCurve
+        Of a diagnosis.
+
+    Attributes
+    ----------
+    figure_, ax_
+        The matplotlib figure and axes last drawn on.
+
+    Examples
+    --------
+    >>> from mercer import RelevantDimensions
+    >>> from mercer.datasets import make_sinc
+    >>> from mercer.plots import LearningCurveDisplay
+    >>> model = RelevantDimensions().fit(*make_sinc(100, noise=0.2, random_state=0))
+    >>> LearningCurveDisplay.from_estimator(model).ax_.get_xlabel()
+    'rows to learn from'
+    """
+
+    curve: LearningCurve
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> LearningCurveDisplay:
+        """Draw the learning curve of a diagnosis.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `RelevantDimensions`.
+        ax : Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display, drawn.
+        """
+        require(cls.__name__, estimator, ["diagnosis_"], "fit a RelevantDimensions")
+        curve = estimator.diagnosis_.learning_curve
+        if curve is None:
+            raise ValueError(
+                f"estimator of {cls.__name__} must have a learning curve, got a diagnosis without; give it more rows."
+            )
+        return cls(curve=curve).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> LearningCurveDisplay:
+        """Draw, on new axes if none are given.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display itself.
+        """
+        ax = self.ax_ = new_or_given(ax)
+        self.figure_ = ax.figure
+        curve = self.curve
+        sizes = np.linspace(curve.sizes.min(), 2 * curve.n, 100)
+        ax.plot(sizes, [100 * curve.expected(size) for size in sizes], color=COLORS[1], lw=1.8, label="expected")
+        places = np.repeat(curve.sizes, curve.errors.shape[1])
+        ax.scatter(places, 100 * curve.errors.ravel(), s=16, color=COLORS[0], label="held-out rows", zorder=3)
+        ax.axvline(curve.n, ymax=0.85, color=INK, lw=1.2, ls=(0, (4, 2)), label="rows there are")
+        ax.set_ylim(bottom=0.0, auto=True)
+        ax.set_xlabel("rows to learn from")
+        ax.set_ylabel("error in %")
+        legend_above_data(ax)
+        return self

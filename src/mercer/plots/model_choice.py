@@ -1,0 +1,189 @@
+"""What the width and the penalty of a manifold, or the number of components, were chosen from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer.plots.grids import Array, require
+from mercer.plots.style import COLORS, DASHES, INK, MARKERS, color, legend_above_data, new_or_given
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LEVELS = (("pca", "principal components", (0, (6, 2))), ("mean", "the mean", (0, (1, 2))))
+
+
+@dataclass(eq=False, kw_only=True)
+class ModelChoiceDisplay:
+    """Held-out log density over the width, a curve for each penalty, beside the levels of simpler models.
+
+    Parameters
+    ----------
+    candidates : dict of lists
+        The table `candidates_` of `PrincipalManifold`.
+
+    Attributes
+    ----------
+    figure_, ax_
+        The matplotlib figure and axes last drawn on.
+
+    Examples
+    --------
+    >>> from mercer import PrincipalManifold
+    >>> from mercer.datasets import make_arc
+    >>> from mercer.plots import ModelChoiceDisplay
+    >>> X, _ = make_arc(60, noise=0.1, random_state=0)
+    >>> curve = PrincipalManifold(1, penalty=1e-3, random_state=0).fit(X)
+    >>> ModelChoiceDisplay.from_estimator(curve).ax_.get_ylabel()
+    'log density of held-out rows'
+    """
+
+    candidates: dict[str, list[Any]]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> ModelChoiceDisplay:
+        """Draw what a manifold was chosen from.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A `PrincipalManifold` whose width or penalty was "auto".
+        ax : Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        ModelChoiceDisplay
+            The display, drawn.
+        """
+        require(cls.__name__, estimator, ["candidates_"], "fit a PrincipalManifold with width='auto'")
+        if not estimator.candidates_:
+            raise ValueError(
+                f"estimator of {cls.__name__} must have compared models, got one that has not; take width='auto'."
+            )
+        return cls(candidates=estimator.candidates_).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> ModelChoiceDisplay:
+        """Draw, on new axes if none are given.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        ModelChoiceDisplay
+            The display itself.
+        """
+        ax = self.ax_ = new_or_given(ax)
+        self.figure_ = ax.figure
+        table = {name: np.array(values) for name, values in self.candidates.items()}
+        held_out = table["held_out"].astype(np.float64)
+        judged = (table["rung"] == "manifold") & np.isfinite(held_out)
+        widths = np.array([_one_width(width) for width in self.candidates["width"]])
+        groups = sorted(set(zip(table["n_components"][judged], table["penalty"][judged], strict=True)))
+        for i, (q, penalty) in enumerate(groups):
+            rows = judged & (table["n_components"] == q) & (table["penalty"] == penalty)
+            places = np.unique(widths[rows])
+            best = [held_out[rows & (widths == width)].max() for width in places]
+            name = f"penalty {penalty:.0e}" + (f", {q}-d" if len(set(table["n_components"])) > 1 else "")
+            style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "ls": DASHES[i % len(DASHES)]}
+            ax.plot(places, best, lw=1.5, ms=6, color=color(i), label=name, **style)
+        for rung, words, dashes in _LEVELS:
+            levels = held_out[table["rung"] == rung]
+            if levels.size:
+                ax.axhline(float(levels[-1]), color=INK, lw=1.2, ls=dashes, label=words)
+        if len(set(widths[judged])) > 1:
+            ax.set_xscale("log")
+            for axis_format in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+                axis_format(lambda value, _: f"{value:g}")
+        self._leave_out_the_worst(ax, held_out[table["rung"] == "mean"], held_out[judged])
+        ax.set_xlabel("width of the kernel on the map")
+        ax.set_ylabel("log density of held-out rows")
+        legend_above_data(ax)
+        return self
+
+    def _leave_out_the_worst(self, ax: Axes, of_means: Array, of_manifolds: Array) -> None:
+        """Widths that are far too small would leave no room for the others."""
+        if of_means.size and of_manifolds.size:
+            low, high = float(of_means.min()), float(of_manifolds.max())
+            if of_manifolds.min() < 2 * low - high:
+                ax.set_ylim(1.5 * low - 0.5 * high, 1.1 * high - 0.1 * low, auto=True)
+
+
+def _one_width(width: Any) -> float:
+    """The width, or the largest of several; NaN where a kernel was given."""
+    return np.nan if isinstance(width, str) else float(np.max(width))
+
+
+@dataclass(eq=False, kw_only=True)
+class ExplainedVarianceDisplay:
+    """The share of the variance that each component holds.
+
+    Parameters
+    ----------
+    ratios : array of shape (n_components,)
+        Shares, from 0 to 1.
+
+    Attributes
+    ----------
+    figure_, ax_
+        The matplotlib figure and axes last drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from mercer.plots import ExplainedVarianceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> len(ExplainedVarianceDisplay.from_estimator(PCA(3).fit(X)).ax_.patches)
+    3
+    """
+
+    ratios: Array
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> ExplainedVarianceDisplay:
+        """Draw the variance of fitted components.
+
+        Parameters
+        ----------
+        estimator : estimator
+            `KernelPCA`, scikit-learn's `PCA`, or what else has `explained_variance_ratio_`.
+        ax : Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        ExplainedVarianceDisplay
+            The display, drawn.
+        """
+        require(cls.__name__, estimator, ["explained_variance_ratio_"], "fit a PCA or a KernelPCA")
+        return cls(ratios=np.asarray(estimator.explained_variance_ratio_)).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> ExplainedVarianceDisplay:
+        """Draw, on new axes if none are given.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        ExplainedVarianceDisplay
+            The display itself.
+        """
+        ax = self.ax_ = new_or_given(ax)
+        self.figure_ = ax.figure
+        numbers = np.arange(1, len(self.ratios) + 1)
+        ax.bar(numbers, 100 * self.ratios, color=COLORS[1], width=0.6)
+        if len(numbers) <= 12:
+            ax.set_xticks(numbers)
+        ax.set_xlabel("coordinate")
+        ax.set_ylabel("share of the variance in %")
+        return self
