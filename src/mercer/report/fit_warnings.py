@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from warnings import WarningMessage
 
 from sklearn.exceptions import ConvergenceWarning
+
+# Such as " (part_of_)".
+_ATTRIBUTE = re.compile(r" \(\w+_\)")
 
 
 def unsettled(words: str, caught: Sequence[WarningMessage]) -> list[str]:
@@ -15,7 +19,8 @@ def unsettled(words: str, caught: Sequence[WarningMessage]) -> list[str]:
 
 
 def in_plain_words(words: str, caught: Sequence[WarningMessage]) -> list[str]:
-    """Other warnings of a fit, each once."""
+    """Other warnings of a fit, each once, without attributes of the estimator and advice on its parameters."""
     not_for_users = (ConvergenceWarning, DeprecationWarning, FutureWarning)
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, not_for_users)]
-    return [f"While fitting {words}: {text}" for text in dict.fromkeys(said)]
+    facts = [_ATTRIBUTE.sub("", text.partition(";")[0]).rstrip(".") for text in dict.fromkeys(said)]
+    return [f"While fitting {words}: {fact[0].lower()}{fact[1:]}." for fact in facts]

@@ -22,15 +22,15 @@ def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> t
     """
     on_support = np.any(sides.exists & ~_vanishes(v.alpha, v.z, sides.exists), axis=0)
     B = np.where(on_support, np.sum(sides.sign * v.alpha, axis=0), 0.0)
-    room = sides.bounds - np.abs(v.w)
-    d = np.where(_vanishes(np.abs(v.d), room, sides.penalised), 0.0, v.d)
+    d = np.where(_vanishes(np.abs(v.d), sides.bounds - np.abs(v.w), sides.penalised), 0.0, v.d)
     low, high = problem.box()
     A = problem.sign * B
-    free = on_support & (np.minimum(A - low, high - A) > 0)
-    unpriced = ~sides.penalised
+    # Each moves by the room that it has, at most the size of the largest: moved alike, some would leave their bounds.
+    room = np.minimum(np.minimum(A - low, high - A), np.abs(B).max(initial=0.0))
+    free, unpriced = on_support & (room > 0), ~sides.penalised
     if free.any() and unpriced.any():
-        Phi = problem.columns[np.ix_(free, unpriced)]
-        B[free] -= np.linalg.lstsq(Phi.T, problem.balance(B)[unpriced], rcond=None)[0]
+        Phi = problem.columns[np.ix_(free, unpriced)] * room[free, None]
+        B[free] -= room[free] * np.linalg.lstsq(Phi.T, problem.balance(B)[unpriced], rcond=None)[0]
     return problem.sign * np.clip(problem.sign * B, low, high), d
 
 
