@@ -1,15 +1,4 @@
-import matplotlib
 import pytest
-
-
-@pytest.fixture(autouse=True)
-def _no_windows():
-    """Draw to memory, and leave no figure open."""
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
