@@ -341,12 +341,11 @@ def compare(where, rivals, X, y, X_test, y_test):
             back = f"{distances[who]:9.4g}"
         print(f"{who:22} {elapsed:7.2f} s {spent:7.2f} s   {errors[who]:5.1f} % {back}", flush=True)
     best = min(error for who, error in errors.items() if not who.startswith("Mercer"))
-    aim(
-        f"{where}: error at most that of the best peer, {best:.1f} %", errors["Mercer"], errors["Mercer"] <= best + 1e-9
-    )
     least = min(value for who, value in distances.items() if not who.startswith("Mercer"))
-    share = distances["Mercer"] / least
-    aim(f"{where}: squared distance as a share of the best peer's", share, share <= 1)
+    for who, what in (("Mercer", where), ("Mercer, leave one out", f"{where}, leave one out")):
+        error, share = errors[who], distances[who] / least
+        aim(f"{what}: error at most that of the best peer, {best:.1f} %", error, error <= best + 1e-9)
+        aim(f"{what}: squared distance as a share of the best peer's", share, share <= 1)
 
 
 PARTS = {"gradients": gradients, "usps": usps, "oil": oil, "new_rows": new_rows, "large": large, "peers": peers}
