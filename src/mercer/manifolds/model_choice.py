@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -140,8 +141,8 @@ class ModelChoice:
         self._n_fits = 0
         folds = KFold(_FOLDS, shuffle=True, random_state=self.random_state)
         self._folds = list(folds.split(self.X))
-        # Fits run at the same time, each on one thread; but who is called back need not know of threads.
-        self._n_threads = allowed_threads() if self.callback is None else 1
+        # Fits run at the same time, each on one thread; who is called back is called by one of them at a time.
+        self._n_threads, self._telling = allowed_threads(), threading.Lock()
 
     def choose(self) -> tuple[Candidate, str]:
         """The chosen model and why, in words. Ctrl-C ends the search: then the best so far is taken."""
@@ -273,9 +274,12 @@ class ModelChoice:
         aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters
         candidate = Candidate("manifold", q, width, penalty, name, f, density.variance, aic)
         self._progress.update()
-        self._n_fits += 1
-        if self.callback is not None and self.callback(self._n_fits, unchanged_fit(self.X, f, penalty, "max_iter")):
-            raise KeyboardInterrupt
+        if self.callback is not None:
+            fit = unchanged_fit(self.X, f, penalty, "max_iter")
+            with self._telling:
+                self._n_fits += 1
+                if self.callback(self._n_fits, fit):
+                    raise KeyboardInterrupt
         return candidate
 
     def _hard(self, rows: Rows, start: Any, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:

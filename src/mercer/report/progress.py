@@ -11,7 +11,7 @@ class Progress:
     Attributes
     ----------
     watched : bool
-        Whether every iteration is worth telling. Fits that tell of each do not use several threads.
+        Whether every iteration is worth telling.
     """
 
     watched = False
