@@ -432,3 +432,10 @@ def test_tol(model, tol, X, y):
 def test_max_iter(model, max_iter, X, y):
     with pytest.raises(ValueError, match=r"max_iter of \w+ must be a whole number >= 0, got .*; or None"):
         clone(model).set_params(max_iter=max_iter).fit(X, y)
+
+
+@every_machine
+@pytest.mark.parametrize("callback", ["print", 3, [print]])
+def test_callback(model, callback, X, y):
+    with pytest.raises(TypeError, match=r"callback of \w+ must be callable or None, got .*; give a function of the it"):
+        clone(model).set_params(callback=callback).fit(X, y)

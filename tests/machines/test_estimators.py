@@ -15,6 +15,7 @@ from mercer import KernelRidge, NuSupportVectorRegressor, QuantileBand, SupportV
         SupportVectorClassifier(tol=1e-11),
         KernelRidge(),
         QuantileBand(tol=1e-11),
+        QuantileBand(calibrate=True, random_state=0),
     ]
 )
 def test_estimator_checks(estimator, check):

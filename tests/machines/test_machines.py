@@ -536,6 +536,56 @@ def test_interruption_warns_and_can_be_taken_up(X, y, monkeypatch):
 
 
 @every_machine
+def test_callbacks_are_told_of_each_iteration_and_may_end_the_fit(model, X):
+    y, told = targets(model, X), []
+
+    def listen(iteration, values):
+        told.append((iteration, values.primal, values.dual, values.gap))
+
+    model = clone(model).set_params(solver="interior_point", callback=listen).fit(X, y)
+    assert [iteration for iteration, *_ in told] == list(range(len(told)))
+    assert len(told) in (model.n_iter_, model.n_iter_ + 1)
+    history = [(entry.primal, entry.dual, entry.gap) for entry in model.history_]
+    assert [entry[1:] for entry in told[:-1]] == history[: len(told) - 1]
+    if model.n_iter_ == 0:
+        return  # the start is the solution, as for squares
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        model.set_params(callback=lambda iteration, values: True).fit(X, y)
+    assert (model.status_, model.n_iter_) == ("interrupted", 0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver"), [(Laplace(), "smo"), (Huber(), "working_set"), (Squared(), "conjugate_gradients")]
+)
+def test_every_solver_tells_callbacks(loss, solver, X, y):
+    told = []
+    model = SupportVectorRegressor(
+        Gaussian(0.8), loss=loss, solver=solver, tol=1e-8, callback=lambda *_: told.append(_)
+    )
+    assert model.fit(X, y).status_ == "optimal"
+    assert len(told) == model.n_iter_ > 0
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        model.set_params(callback=lambda iteration, values: True).fit(X, y)
+    assert (model.status_, model.n_iter_) == ("interrupted", 0)
+
+
+def test_a_fit_of_several_machines_that_is_ended_begins_no_other(X, monkeypatch):
+    from mercer.solvers.interior_point import method
+
+    begun = []
+
+    def interrupted(*args, **options):
+        begun.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(method, "_iterate", interrupted)
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        model = SupportVectorClassifier(Gaussian(0.8), solver="interior_point").fit(X, np.arange(len(X)) % 3)
+    assert model.status_ == ["interrupted"] * 3
+    assert len(begun) == 1
+
+
+@every_machine
 def test_warm_start(model, X, X_new):
     y = targets(model, X)
     warm = clone(model).set_params(warm_start=True, solver="interior_point").fit(X, y)

@@ -191,21 +191,22 @@ def test_a_file_of_another_version_says_which(tmp_path):
         load_map(path)
 
 
-def test_a_machine_of_the_first_files_has_no_margin(tmp_path):
+@pytest.mark.parametrize(("facts", "margin"), [({}, 0.0), ({"margin": 0.25}, 0.25)])
+def test_bands_of_older_files_have_their_margin_beside_them_or_none(tmp_path, facts, margin):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"a": rng.normal(size=40), "y": rng.normal(size=40)})
     problem = LearningProblem.read(table_from_frame(frame), "y")
     model = fit_machine(problem, MachineSettings(kernel="gaussian", band=0.8)).model
-    assert model.margin != 0
+    assert model.band.margin_ != 0
+    assert load_machine(saved(model, tmp_path, stored_machine)).band.margin_ == model.band.margin_
 
     def older(members):
         about = json.loads(members["mercer.json"])
-        del about["facts"]["margin"]
+        about["facts"] |= facts
         members["mercer.json"] = json.dumps(about).encode()
 
-    path = saved(model, tmp_path, stored_machine)
-    assert load_machine(path).margin == model.margin
-    assert load_machine(changed(path, older)).margin == 0
+    del model.band.margin_
+    assert load_machine(changed(saved(model, tmp_path, stored_machine), older)).band.margin_ == margin
 
 
 @pytest.mark.parametrize("d", [3, 40])

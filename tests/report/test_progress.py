@@ -1,8 +1,18 @@
+import numpy as np
 import polars as pl
 import pytest
 
 from mercer.datasets import make_arc
-from mercer.report import LearningProblem, MapSettings, Progress, diagnose_problem, make_map, table_from_frame
+from mercer.report import (
+    LearningProblem,
+    MachineSettings,
+    MapSettings,
+    Progress,
+    diagnose_problem,
+    fit_machine,
+    make_map,
+    table_from_frame,
+)
 from mercer.report.progress import Stages
 
 
@@ -54,6 +64,53 @@ def test_maps_tell_of_each_iteration(arc):
     assert objectives == sorted(objectives, reverse=True)
     # Nothing of the listener is left in what is stored.
     assert result.model.estimator.callback is None
+
+
+@pytest.mark.parametrize("band", [None, 0.8])
+def test_machines_tell_of_each_iteration(arc, band):
+    listener = Listener()
+    model = fit_machine(LearningProblem.read(arc, "angle"), MachineSettings(band=band), progress=listener).model
+    shares = [share for _, share, _ in listener.told]
+    assert shares == sorted(shares)
+    for words in ("checking on held-out rows", "fitting all rows"):
+        told = [(share, value) for said, share, value in listener.told if said == words and value is not None]
+        assert len(told) > 3
+        assert np.isfinite(told).all()
+        # The bar moves through its stage, which is a third of the whole or more.
+        assert told[-1][0] - told[0][0] > 0.2
+    watched = [model.machine, *([model.band, model.band.lower_, model.band.upper_] if band else [])]
+    assert all(estimator.callback is None for estimator in watched)
+
+
+def test_machines_of_several_classes_tell_of_each_iteration():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    X[:, 0] += 2 * y
+    problem = LearningProblem.read(table_from_frame(pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})), "y")
+    listener = Listener()
+    fit_machine(problem, progress=listener)
+    shares = [share for _, share, _ in listener.told]
+    assert shares == sorted(shares)
+    assert sum(value is not None for _, _, value in listener.told) > 12
+
+
+class Late(Listener):
+    """Ends the work at the third objective of a stage."""
+
+    def __call__(self, words, share=0.0, objective=None):
+        self.told.append((words, share, objective))
+        return sum(said == self._last and value is not None for said, _, value in self.told) >= 3
+
+
+@pytest.mark.parametrize("stage", ["checking on held-out rows", "fitting all rows"])
+@pytest.mark.parametrize("band", [None, 0.8])
+def test_machines_end_when_they_are_asked_to(arc, stage, band):
+    result = fit_machine(LearningProblem.read(arc, "angle"), MachineSettings(band=band), progress=Late(stage))
+    assert result.partial
+    # That of all rows is not at its optimum: what is kept is the one that was checked.
+    has_band = band is not None and stage == "fitting all rows"
+    assert (result.model.band is not None) == has_band
+    assert (result.model.machine.status_ == "optimal") == (stage == "fitting all rows")
 
 
 def test_who_listens_changes_nothing(arc):

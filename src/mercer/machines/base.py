@@ -63,6 +63,7 @@ class KernelMachine(BaseEstimator):
     warm_start: bool
     _shared: list[Task]
     verbose: bool
+    callback: Any = None
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Validated rows; kernels on other objects than vectors validate them themselves."""
@@ -79,7 +80,7 @@ class KernelMachine(BaseEstimator):
 
     def _prepare(self, X: Any) -> tuple[TrainingMatrix, Array]:
         """The Gram matrix of the kernel for these rows, not yet formed, and the parametric columns."""
-        check_options(getattr(self, "tol", 1e-3), getattr(self, "max_iter", None), type(self).__name__)
+        check_options(self.tol, self.max_iter, type(self).__name__, self.callback)
         self.kernel_ = clone(self.kernel) if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -117,7 +118,7 @@ class KernelMachine(BaseEstimator):
         task = self._task(X, targets, loss, C, used, budget_share)
         shape = len(task.penalty.columns), task.penalty.columns.shape[1]
         starts = self._starts(C, shape) if self.warm_start else []
-        expansions = []
+        expansions, stopped = [], False
         for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
             solver = SOLVERS[self.solver_]
@@ -128,9 +129,11 @@ class KernelMachine(BaseEstimator):
                 start=starts[i] if i < len(starts) else None,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                callback=_ending_at_once if stopped else self.callback,
                 verbose=self.verbose,
                 memory=self.memory,
             )
+            stopped = stopped or result.status == "interrupted"
             coef, parametric = task.penalty.expand(result.B, result.d)
             expansions.append(Expansion(_without_rounding(coef), parametric, result, program))
         self._weights_of_results = C
@@ -362,6 +365,11 @@ class KernelMachine(BaseEstimator):
 def _default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
     return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
+
+
+def _ending_at_once(iteration: int, values: Any) -> bool:
+    """A callback for what is left after Ctrl-C."""
+    return True
 
 
 def _without_rounding(coef: Array) -> Array:

@@ -23,7 +23,8 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
+    callback
         As in `SupportVectorRegressor`.
     loss : Loss, optional
         Hinge() by default; SquaredHinge(), Logistic(), or any loss with `classification`.
@@ -67,6 +68,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Any = None,
     ):
         self.kernel = kernel
         self.loss = loss
@@ -80,6 +82,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one machine for two classes, or one for each class against the rest."""

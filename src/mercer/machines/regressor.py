@@ -75,6 +75,9 @@ class SupportVectorRegressor(_Regressor):
         C, for which the solution is rescaled.
     verbose : bool
         Whether to show a progress bar.
+    callback : callable, optional
+        Called as ``callback(iteration, values)`` in every iteration, where `values` has the attributes `primal`, `dual`
+        and `gap`; if it returns True, the fit ends there as "interrupted". Each target is a run from iteration 0.
 
     Attributes
     ----------
@@ -123,6 +126,7 @@ class SupportVectorRegressor(_Regressor):
         memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Any = None,
     ):
         self.kernel = kernel
         self.loss = loss
@@ -136,6 +140,7 @@ class SupportVectorRegressor(_Regressor):
         self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""
@@ -157,7 +162,8 @@ class NuSupportVectorRegressor(_Regressor):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose
+    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
+    callback
         As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
     nu : float or str
         ν in (0, 1], or the name of a noise ("normal", "laplace", "uniform") for which the best ν is taken.
@@ -199,6 +205,7 @@ class NuSupportVectorRegressor(_Regressor):
         memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Any = None,
     ):
         self.kernel = kernel
         self.nu = nu
@@ -212,6 +219,7 @@ class NuSupportVectorRegressor(_Regressor):
         self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""

@@ -26,8 +26,8 @@ from mercer.losses import (
     optimal_epsilon,
 )
 from mercer.machines import KernelRidge, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer.machines.bands import folds_to_fit
 from mercer.relevance import RelevantDimensions
-from mercer.report.bands import band_margin, fit_band, was_interrupted, with_margin
 from mercer.report.diagnosing import kernel_family
 from mercer.report.errors import InputError
 from mercer.report.fit_warnings import in_plain_words, unsettled
@@ -35,6 +35,7 @@ from mercer.report.memory import refuse_if_too_large
 from mercer.report.progress import Progress, Stages
 from mercer.report.schema import TableSchema
 from mercer.report.targets import LearningProblem, Target
+from mercer.solvers import Iterate
 
 Array = NDArray[Any]
 
@@ -61,6 +62,8 @@ _CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checkin
 _PLAN = {_CHOOSING: 3.0, _CHECKING: 4.0, _FITTING: 5.0}
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
+# Relative gap of the machines.
+_TOL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,15 +98,12 @@ class MachineModel:
         Of the same.
     schema, target : TableSchema, Target
         How tables become rows, and what predictions mean.
-    margin : float
-        What is added to the band on both sides, see `band_margin`.
     """
 
     machine: Any
     band: Any
     schema: TableSchema
     target: Target
-    margin: float = 0.0
 
     def predict(self, X: Array) -> pl.DataFrame:
         """Predictions for rows of numbers, in the units of the table."""
@@ -113,7 +113,7 @@ class MachineModel:
             return pl.DataFrame({self.target.name: [str(value) for value in values]})
         columns = {self.target.name: self._in_units(values)}
         if self.band is not None:
-            ends = self._in_units(with_margin(self.band.predict_interval(rows), self.margin))
+            ends = self._in_units(self.band.predict_interval(rows))
             columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
         return pl.DataFrame(columns)
 
@@ -279,6 +279,22 @@ def _family(X: Array, name: str) -> list[Kernel]:
     return [kernel for kernel in family if type(kernel).__name__.lower() == name]
 
 
+class _Course:
+    """Tells of the iterations of solvers: how much of several runs, one after the other, is behind."""
+
+    def __init__(self, stages: Stages, n_runs: int):
+        self._stages, self._n_runs = stages, n_runs
+        self._n_begun, self._first_gap = 0, 1.0
+
+    def __call__(self, iteration: int, values: Iterate) -> bool:
+        gap = max(values.gap / (abs(values.primal) + 1), _TOL)
+        if iteration == 0:
+            self._n_begun, self._first_gap = self._n_begun + 1, max(gap, 2 * _TOL)
+        # Gaps shrink by about the same factor in each iteration.
+        behind = np.log(self._first_gap / gap) / np.log(self._first_gap / _TOL)
+        return self._stages.tell((self._n_begun - 1 + max(float(behind), 0.0)) / self._n_runs, values.primal)
+
+
 class _Fitter:
     """Fits machines with their bands; `stopped` tells whether one was ended before its optimum."""
 
@@ -291,19 +307,23 @@ class _Fitter:
         parts, share, target = self._parts, self._settings.band, self._problem.target
         self._stages.begin(words)
         kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
-        machine = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss)).fit(X, y)
-        self.stopped = was_interrupted(machine)
-        band, margin = None, 0.0
+        n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
+        n_runs = n_machines + (0 if share is None else 2 * (1 + folds_to_fit(len(X))))
+        course = _Course(self._stages, n_runs)
+        machine = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss), tol=_TOL, callback=course).fit(X, y)
+        self.stopped = "interrupted" in np.ravel(machine.status_)
+        band = None
         if share is not None and not self.stopped:
-            self._stages.tell(0.3, parts.noise)
+            weight = parts.weight(Quantile((1 + share) / 2))
+            band = QuantileBand(parts.kernel, coverage=share, C=weight, tol=_TOL, calibrate=True, callback=course)
             try:
-                band = QuantileBand(parts.kernel, coverage=share, C=parts.weight(Quantile((1 + share) / 2)))
-                margin = band_margin(band, X, y, self._settings.seed)
-                self._stages.tell(0.8, parts.noise)
-                fit_band(band, X, y)
+                band.set_params(random_state=self._settings.seed).fit(X, y)
             except KeyboardInterrupt:
-                band, margin, self.stopped = None, 0.0, True
-        return MachineModel(machine, band, self._problem.schema, target, margin)
+                band, self.stopped = None, True
+        # Who watches is not for the model file.
+        for estimator in (machine, *((band, band.lower_, band.upper_) if band is not None else ())):
+            estimator.set_params(callback=None)
+        return MachineModel(machine, band, self._problem.schema, target)
 
 
 def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:

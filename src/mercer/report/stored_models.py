@@ -37,7 +37,7 @@ def load_map(path: str | Path) -> MapModel:
 
 def stored_machine(model: MachineModel) -> ModelFile:
     """What the file of a machine holds."""
-    facts = {"schema": model.schema.to_json(), "target": model.target.to_json(), "margin": model.margin}
+    facts = {"schema": model.schema.to_json(), "target": model.target.to_json()}
     return ModelFile("machine", {"machine": model.machine, "band": model.band}, facts)
 
 
@@ -45,9 +45,11 @@ def load_machine(path: str | Path) -> MachineModel:
     """Open the file of a machine."""
     file = _load(path, "machine")
     schema, target = TableSchema.from_json(file.facts["schema"]), Target.from_json(file.facts["target"])
-    # Bands of the first model files had none.
-    margin = file.facts.get("margin", 0.0)
-    return MachineModel(file.objects["machine"], file.objects["band"], schema, target, margin)
+    machine, band = file.objects["machine"], file.objects["band"]
+    if band is not None and not hasattr(band, "margin_"):
+        # Bands of the first model files had none, and later ones had it beside them.
+        band.margin_ = file.facts.get("margin", 0.0)
+    return MachineModel(machine, band, schema, target)
 
 
 def _load(path: str | Path, kind: str) -> ModelFile:

@@ -128,7 +128,7 @@ class Solver(ABC):
         memory : int
             Bytes for columns of the Gram matrix that are kept, where that is faster than computing them again.
         """
-        check_options(tol, max_iter, f"solver {self.name!r}")
+        check_options(tol, max_iter, f"solver {self.name!r}", callback)
         reason = self.refusal(problem)
         if reason is not None:
             raise ValueError(f"solver {self.name!r} cannot solve this problem: {reason}.")
@@ -147,9 +147,14 @@ class Options:
     memory: int
 
 
-def check_options(tol: Any, max_iter: Any, owner: str) -> None:
-    """Refuse tolerances and numbers of iterations that mean nothing."""
+def check_options(tol: Any, max_iter: Any, owner: str, callback: Any = None) -> None:
+    """Refuse tolerances and numbers of iterations that mean nothing, and callbacks that cannot be called."""
     if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < float("inf"):
         raise ValueError(f"tol of {owner} must be a number > 0, got {tol!r}; it is the relative gap to reach.")
     if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 0):
         raise ValueError(f"max_iter of {owner} must be a whole number >= 0, got {max_iter!r}; or None.")
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"callback of {owner} must be callable or None, got {callback!r}; give a function of the iteration and of "
+            "the values of both programs."
+        )
