@@ -352,12 +352,15 @@ def test_demo(run, tmp_path):
 def test_digits_are_mapped_better_than_by_principal_components(run, tmp_path):
     from sklearn.datasets import load_digits
 
-    data = load_digits(n_class=5, as_frame=True).frame.iloc[:300]
-    data.to_csv(tmp_path / "digits.csv", index=False)
+    load_digits(as_frame=True).frame.to_csv(tmp_path / "digits.csv", index=False)
     run("map", "digits.csv", "--label", "target", "--out", "o")
-    quality = json.loads((tmp_path / "o/summary.json").read_text())["quality"]
-    assert quality["manifold"]["label_agreement"] > quality["pca"]["label_agreement"] + 0.05
-    assert quality["manifold"]["reconstruction"] < 0.7 * quality["pca"]["reconstruction"]
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    pca = summary["quality"]["pca"]
+    for name in (summary["method"], "manifold", "ukr"):
+        quality = summary["quality"][name]
+        assert quality["label_agreement"] > pca["label_agreement"] + 0.3
+        assert quality["reconstruction"] < 0.4 * pca["reconstruction"]
+        assert quality["hidden_entries"] < 0.5 * pca["hidden_entries"]
 
 
 def test_coordinates_that_are_nowhere(run, tmp_path):

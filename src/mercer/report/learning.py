@@ -54,8 +54,8 @@ CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
 LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
 # Kinds of kernels by the word that the user knows them by.
 KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
-# Rows that the kernel and the penalty are chosen on.
-_MOST_ROWS = 1000
+# Rows that the kernel and the penalty are chosen on, and kernels that are tried before the next word.
+_MOST_ROWS, _TOGETHER = 1000, 4
 _HELD_OUT = 0.2
 # What is done, and about how long it takes.
 _CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checking on held-out rows", "fitting all rows"
@@ -204,7 +204,7 @@ def fit_machine(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stages.begin(_CHOOSING)
-        kernel, C, noise = _chosen(X[train], y[train], problem.target, settings)
+        kernel, C, noise = _chosen(X[train], y[train], problem.target, settings, stages)
         machine = _Parts(kernel, make_loss(noise), C, noise)
         fitter = _Fitter(problem, machine, settings, stages)
         part = model = fitter.fitted(_CHECKING, X[train], y[train])
@@ -256,18 +256,24 @@ def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
     return np.sort(train), np.sort(test)
 
 
-def _chosen(X: Array, y: Array, target: Target, settings: MachineSettings) -> tuple[Kernel, float, float]:
+def _chosen(
+    X: Array, y: Array, target: Target, settings: MachineSettings, stages: Stages
+) -> tuple[Kernel, float, float]:
     """Kernel by the likelihood of relevant dimensions; C and the size of the noise by leave-one-out errors."""
     if len(X) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(settings.seed).choice(len(X), _MOST_ROWS, replace=False))
         X, y = X[some], y[some]
     family = _family(X, settings.kernel)
     task = "regression" if target.classes is None else "classification"
-    relevant = RelevantDimensions(family, task=task, intercept=True).fit(X, y)
+    tried: list[RelevantDimensions] = []
+    for start in range(0, len(family), _TOGETHER):
+        tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
+        best = max(tried, key=lambda some: some.log_likelihood_)
+        stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_)
     columns = y if target.classes is None else np.where(y[:, None] == np.unique(y), 1.0, -1.0)
-    ridge = KernelRidge(relevant.kernel_).fit(X, columns)
+    ridge = KernelRidge(best.kernel_).fit(X, columns)
     noise = max(float(ridge.leave_one_out_error_.min()), 1e-3)
-    return relevant.kernel_, 1.0 / ridge.penalty_, noise
+    return best.kernel_, 1.0 / ridge.penalty_, noise
 
 
 def _family(X: Array, name: str) -> list[Kernel]:

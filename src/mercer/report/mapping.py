@@ -328,7 +328,7 @@ class _Mapping:
         gain, error = better[best]
         words = METHODS[best].words
         reasons = [*reasons, f"Error on hidden entries falls by {gain:.3g} ± {error:.2g} with {words}."]
-        return best, f"The map shows {words}: they guess hidden entries best.", reasons
+        return best, f"The map shows {words}: no other map guesses hidden entries as well.", reasons
 
     # Words -----------------------------------------------------------------------------------------------------------
 
