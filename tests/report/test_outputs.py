@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mercer.report import OutputError, OutputFolder
+from mercer.report import OutputError, OutputFolder, memory
 from mercer.report.memory import available_memory, in_words, refuse_if_too_large
 from mercer.report.outputs import json_bytes, plain, write_file
 
@@ -58,3 +58,12 @@ def test_memory(monkeypatch):
     assert available_memory() > 1e6
     monkeypatch.delattr("os.sysconf")
     assert available_memory() == np.inf
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("1000000", 400000), ("max", np.inf), ("500000", 0)])
+def test_memory_of_a_container(monkeypatch, tmp_path, limit, expected):
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "_of_machine", lambda: np.inf)
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text("600000\n")
+    assert available_memory() == expected

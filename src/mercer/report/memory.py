@@ -9,10 +9,24 @@ from mercer.report.errors import MemoryRefusal
 
 # Share of the memory that may be used: something else runs, too.
 _SHARE = 0.8
+# Where Linux tells a container of its limits.
+_CONTAINER = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes that can be used without swapping; infinite if the system does not tell."""
+    """Bytes that can be used without swapping, in a container within its limit; infinite if nothing is told."""
+    return min(_of_machine(), _of_container())
+
+
+def _of_container() -> float:
+    try:
+        limit, used = (float((_CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
+    except (OSError, ValueError):  # none, or its limit is "max"
+        return float("inf")
+    return max(0.0, limit - used)
+
+
+def _of_machine() -> float:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
