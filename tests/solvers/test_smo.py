@@ -251,7 +251,7 @@ def test_descend_equals_its_plain_twin():
     problem = program(EpsilonInsensitive(0.1), n=40, formed=True)
     box = Box(problem)
     B, g = np.zeros(40), -problem.y.copy()
-    n_steps, violation = descend(problem.gram, g, B, box.rows, True, 0.0, 25)
+    n_steps, violation = descend(problem.gram, 0, g, B, box.rows, True, 0.0, 25)
     twin, gradient = np.zeros(40), -problem.y.copy()
     for _ in range(25):
         _plain_step(problem.gram, gradient, twin, box)
@@ -288,7 +288,7 @@ def _plain_step(K, g, B, box):
 def test_active_set_finds_the_optimum_that_pairs_come_near(loss, paired, precision):
     problem = program(loss, C=10.0, n=60, columns=int(paired), formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
-    descend(problem.gram, g, B, box.rows, paired, 1e-3, 100_000)
+    descend(problem.gram, 0, g, B, box.rows, paired, 1e-3, 100_000)
     assert solve_by_active_set(problem.gram, g, B, box.rows, paired=paired, slack=1e-5, precision=precision)
     assert abs(B.sum()) < 1e-9 or not paired
     assert np.all(box.low <= B)

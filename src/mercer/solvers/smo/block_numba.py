@@ -10,7 +10,8 @@ from llvmlite import ir
 from numba import njit
 from numba.extending import intrinsic
 
-_CHUNK = 64
+# Long enough that the ends of the vectorised sweeps cost little, short enough to look for one variable in it.
+_CHUNK = 256
 _LEAST_CURVATURE = 1e-12
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
@@ -95,13 +96,16 @@ def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
 
 @njit([f"int64({kind}[::1], {kind}[::1], int64, {kind}, boolean)" for kind in ("float32", "float64")], **_COMPILE)
 def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
-    """The variable of a chunk that wants most to rise (or to fall): the one with the value that was found, if any."""
-    start = chunk * _CHUNK
-    for k in range(start, min(g.size, start + _CHUNK)):
-        if g[k] + slopes[k] == extreme:
-            return k
+    """The variable of a chunk that wants most to rise (or to fall): the last with the value that was found, if any."""
+    start, stop = chunk * _CHUNK, min(g.size, chunk * _CHUNK + _CHUNK)
+    gs, ss = g[start:stop], slopes[start:stop]
+    found = np.int32(-1)
+    for k in range(np.int32(stop - start)):  # no early end, and small integers: it becomes a vectorised sweep
+        found = max(found, np.int32(k) if gs[k] + ss[k] == extreme else np.int32(-1))
+    if found >= 0:
+        return start + found
     best = start
-    for k in range(start, min(g.size, start + _CHUNK)):
+    for k in range(start, stop):
         value, record = g[k] + slopes[k], g[best] + slopes[best]
         if value < record if rising else value > record:
             best = k
@@ -110,36 +114,40 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 @njit(
     [
-        f"Tuple((int64, float64))({kind}[:,::1], {kind}[::1], float64[::1], float64[:,::1], boolean, float64, int64)"
+        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], boolean, float64, int64)"
         for kind in ("float32", "float64")
     ],
     fastmath=_FAST,
     **_COMPILE,
 )
-def descend(K, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped-def]
+def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped-def]
     """Minimise 1/2 BᵀKB - yᵀB + Σ price_i(B_i) over one block, in place; g = KB - y is kept up to date.
 
+    Row and column `first` of K are those of the first variable: it may be the matrix of more than this block.
     The rows of `box` are low, high, up, down, curve_up, curve_down of each variable. If `paired`, ΣB stays as it is.
     Stops when the largest violation of the optimality conditions is at most `target`. Returns the number of steps and
     the violation. In single precision sweeps are twice as fast; steps are made in double precision.
     """
     n = g.size
     low, high = box[0], box[1]
-    right, left, bend_left = np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    right, left, bend_left, gains = np.empty_like(g), np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    diagonal = np.empty_like(g)
     largest = 0.0
     for k in range(n):
         right[k], left[k], curve = _slopes(box, k, B[k])
-        bend_left[k] = K[k, k] + curve
-        largest = max(largest, K[k, k])
+        diagonal[k] = K[first + k, first + k]
+        bend_left[k] = diagonal[k] + curve
+        largest = max(largest, diagonal[k])
     # Numbers in the precision of g: a literal would turn every sweep into double precision.
     # Curvatures below the rounding of K are noise: a pair of equal rows must not win by it.
     least = _LEAST_CURVATURE + 8.0 * np.finfo(g.dtype).eps * largest
-    number = np.array([0.0, np.inf, least, 2.0, 1.0 - 1e-5]).astype(g.dtype)
-    zero, infinite, least_curvature, two, nearly = number[0], number[1], number[2], number[3], number[4]
+    number = np.array([0.0, np.inf, least, 2.0]).astype(g.dtype)
+    zero, infinite, least_curvature, two = number[0], number[1], number[2], number[3]
     steps = np.zeros(2, g.dtype)
     slopes_of_i = np.zeros(2, g.dtype)
     n_chunks = (n + _CHUNK - 1) // _CHUNK
-    row_i, row_j = K[0], K[0]
+    columns = slice(first, first + n)
+    row_i, row_j = K[first, columns], K[first, columns]
     n_steps = 0
     while True:
         # The gradient after the last step, and the two variables that want most to rise and to fall.
@@ -165,38 +173,41 @@ def descend(K, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped
         n_steps += 1
         rising = paired or -lowest >= highest
         i = _extreme(g, right, chunk_low, lowest, True) if rising else _extreme(g, left, chunk_high, highest, False)
-        row_i = K[i]
+        row_i = K[first + i, columns]
         j = -1
         if paired:
             slopes_of_i[0] = g[i] + right[i]
-            slopes_of_i[1] = K[i, i] + _price(box, i, B[i], True)[1]
+            slopes_of_i[1] = diagonal[i] + _price(box, i, B[i], True)[1]
             slope_i, curve_i = slopes_of_i[0], slopes_of_i[1]
-            best, chunk_best = -infinite, 0
+            left_i, left[i] = left[i], -infinite  # it is not its own partner
+            best, chunk_best = zero, 0
             for chunk in range(n_chunks):
                 start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
                 gs, ls, xs, bs = g[start:stop], left[start:stop], row_i[start:stop], bend_left[start:stop]
-                most = -infinite
+                gains_here, most = gains[start:stop], zero
                 for k in range(stop - start):
                     descent = _maximum(gs[k] + ls[k] - slope_i, zero)
                     curvature = _maximum(curve_i + bs[k] - two * xs[k], least_curvature)
-                    most = _maximum(most, descent * descent / curvature)
+                    gain = descent * descent / curvature
+                    gains_here[k] = gain
+                    most = _maximum(most, gain)
                 if most > best:
                     best, chunk_best = most, chunk
-            # The first with that gain, but for rounding: to look for it takes no division.
-            for k in range(chunk_best * _CHUNK, min(n, chunk_best * _CHUNK + _CHUNK)):
-                descent = g[k] + left[k] - slope_i
-                curvature = _maximum(curve_i + bend_left[k] - two * row_i[k], least_curvature)
-                if k != i and descent > zero and descent * descent >= nearly * best * curvature:
-                    j = k
-                    break
+            left[i] = left_i
+            start, stop = chunk_best * _CHUNK, min(n, chunk_best * _CHUNK + _CHUNK)
+            gains_here, found = gains[start:stop], np.int32(-1)
+            for k in range(np.int32(stop - start)):
+                found = max(found, np.int32(k) if gains_here[k] == best else np.int32(-1))
+            if best > zero and found >= 0:
+                j = start + found
             if j < 0:  # nothing but rounding
                 j = _extreme(g, left, chunk_high, highest, False)
-            row_j = K[j]
-        bend = K[i, i] + (K[j, j] - two * row_i[j] if paired else zero)
+            row_j = K[first + j, columns]
+        bend = diagonal[i] + (diagonal[j] - two * row_i[j] if paired else zero)
         step = _line_search(g[i], g[j], B, box, i, j, rising, bend)
         steps[0], steps[1] = step if rising else -step, -step if paired else 0.0
         for k, moved in ((i, step if rising else -step), (j, -step)):
             if k >= 0:
                 B[k] = _landed(B[k], moved, low[k], high[k])
                 right[k], left[k], curve = _slopes(box, k, B[k])
-                bend_left[k] = K[k, k] + curve
+                bend_left[k] = diagonal[k] + curve

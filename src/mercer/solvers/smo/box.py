@@ -55,9 +55,7 @@ class Box:
 
     def price(self, B: Array) -> float:
         """Σ C c*(A / C)."""
-        above, below = np.maximum(B, 0.0), np.maximum(-B, 0.0)
-        total = self.up @ above + self.down @ below
-        return float(total + 0.5 * (self.curve_up @ above**2 + self.curve_down @ below**2))
+        return price_of(self.rows, B)
 
     def restricted_to(self, chosen: Array) -> Array:
         """Low, high, up, down, curve_up, curve_down of some variables, one row for each."""
@@ -65,3 +63,11 @@ class Box:
 
     def _below(self, B: Array) -> Array:
         return -self.down + self.curve_down * B
+
+
+def price_of(rows: Array, B: Array) -> float:
+    """The price of variables whose box is given by its rows."""
+    _, _, up, down, curve_up, curve_down = rows
+    above, below = np.maximum(B, 0.0), np.maximum(-B, 0.0)
+    total = up @ above + down @ below
+    return float(total + 0.5 * (curve_up @ above**2 + curve_down @ below**2))

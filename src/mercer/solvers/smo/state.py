@@ -11,7 +11,9 @@ from mercer.kernels.gram import columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
+from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
 
@@ -60,6 +62,7 @@ class State:
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
         self._columns = columns_of(problem.gram, options.memory)
+        self._axis = leading_axis(self._columns, len(problem.y))
         self._paired = bool(problem.columns.any())
         self._scale = float(np.abs(problem.y).max())
         self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
@@ -99,13 +102,12 @@ class State:
 
     def improve(self) -> None:
         """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
-        from mercer.solvers.smo.block_numba import descend
-
         if self._shrink and self._active is None:
             self._set_aside()
         last = self._last_set if self._active is None else np.intersect1d(self._last_set, self._active)
         chosen = choose_working_set(self._rising, self._falling, self._bar, last, self._block)
         self._last_set = chosen
+        chosen = chosen[np.argsort(self._axis[chosen], kind="stable")]
         dtype = np.float32 if self._violation > _COARSE * self._scale else np.float64
         B, g = self.B[chosen], self._g[chosen].astype(dtype)
         K = self._columns.corner(chosen).astype(dtype, copy=False)
@@ -113,7 +115,7 @@ class State:
         near = self._relative_gap < _NEAR or len(chosen) < _FEW
         for patience in _PATIENCE:
             n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
-            _, violation = descend(K, g, B, box, self._paired, target, n_steps)
+            violation = descend_by_halves(K, g, B, box, paired=self._paired, target=target, max_steps=n_steps)
             if violation <= target:
                 break
             if near or patience == _PATIENCE[-2]:

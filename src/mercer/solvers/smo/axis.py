@@ -1,0 +1,25 @@
+"""One number for each sample, such that near samples have near ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels.gram.columns import Columns
+
+Array = NDArray[Any]
+
+# Samples that the axis is made of, and products with their matrix.
+_N_SAMPLES, _N_PRODUCTS = 256, 3
+
+
+def leading_axis(columns: Columns, n: int) -> Array:
+    """A function of the samples that is smooth in the kernel: about the first of kernel PCA, by a power iteration."""
+    chosen = np.unique(np.linspace(0, n - 1, _N_SAMPLES).astype(np.intp))
+    values = np.random.default_rng(0).normal(size=len(chosen))
+    for _ in range(_N_PRODUCTS - 1):
+        values = columns.times(chosen, values - values.mean(), chosen)
+        values /= np.abs(values).max() or 1.0
+    return columns.times(chosen, values - values.mean())
