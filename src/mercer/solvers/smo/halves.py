@@ -36,10 +36,10 @@ def descend_by_halves(
     n, n_steps = len(B), 0
     half, quarter = n // 2, n // 4
     for cuts in cycle([(0, half, n), (0, quarter, quarter + half, n)]):
-        at_once = max_steps - n_steps if n < _LEAST else min(_ON_BLOCK * n, max_steps - n_steps)
-        steps, violation = descend(K, 0, g, B, box, paired, target, max(0, at_once))
+        # After steps on parts always some on the block, also when they were the last: what is wrong at the cut goes fast.
+        steps, violation = descend(K, 0, g, B, box, paired, target, max_steps if n < _LEAST else _ON_BLOCK * n)
         n_steps += steps
-        if violation <= target or n_steps >= max_steps or steps < at_once:
+        if violation <= target or n_steps >= max_steps:
             break
         n_steps += _descend_on_parts(K, g, B, box, cuts, paired=paired, target=_SHARE * target)
     return float(violation)
@@ -70,6 +70,6 @@ def _descend_on_parts(
     if slope < 0:
         # The price is convex: along the step it lies below its chord, so that the objective falls.
         length = min(1.0, -slope / bend) if bend > 0 else 1.0
-        B[:] = reached if length == 1.0 else B + length * change
+        B[:] = reached if length == 1.0 else np.clip(B + length * change, box[0], box[1])
         g += (length * gram_change).astype(K.dtype)
     return int(work.sum()) // n

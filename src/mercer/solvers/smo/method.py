@@ -32,10 +32,12 @@ class SMO(Decomposition):
     -----
     The variables are the signed B in [low, high], not the two halves of each: a step of two of them is an exact line
     search over a piecewise quadratic function. Blocks are chosen as the worst violators together with the free
-    variables of the last block, and solved by steps on pairs with second-order selection [Fan2005]_; where these become
-    many, by guesses of the free variables at the optimum, with a Newton step for each [Hintermueller2002]_. The
-    gradient is kept up to date with columns in single precision; it is computed again in double precision before
-    success is claimed, after which errors are proportional to the smaller steps that follow: any gap can be reached.
+    variables of the last block, and solved by steps on pairs with second-order selection [Fan2005]_. Where these become
+    many, they are made on two halves of the block that have little to do with each other, at the same time, which are
+    joined by the longest step that the objective allows; and the free variables at the optimum are guessed, with a
+    Newton step for each guess [Hintermueller2002]_. The gradient is kept up to date with columns in single precision;
+    it is computed again in double precision before success is claimed, after which errors are proportional to the
+    smaller steps that follow: any gap can be reached.
     [Platt1999]_, [Joachims1999]_, [Smola1998]_, section 4.4.
 
     Examples

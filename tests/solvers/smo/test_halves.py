@@ -1,0 +1,141 @@
+"""Blocks that are optimised half by half, against steps on the whole block and the interior point method."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from mercer.kernels import Gaussian
+from mercer.losses import EpsilonInsensitive, Expectile, Hinge, Huber, Laplace, SquaredHinge
+from mercer.problems import KernelProgram
+from mercer.regularizers import RKHSNorm
+from mercer.solvers import InteriorPoint
+from mercer.solvers.smo import halves
+from mercer.solvers.smo.block_numba import descend
+from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.halves import descend_by_halves
+from tests.contracts.all_problems import labels, rows, smooth_targets
+
+LOSSES = [EpsilonInsensitive(0.1), Laplace(), Huber(0.2), Expectile(0.3), Hinge(), SquaredHinge()]
+
+
+def block(loss, n, *, paired=True, C=10.0, kernel=None, ordered=True):
+    """A program, its box, and a start; near samples are near in the order, unless they are not to be."""
+    X = rows(n)
+    X = X[np.argsort(X[:, 0])] if ordered else X
+    y = labels(X) if loss.classification else smooth_targets(X)
+    penalty = RKHSNorm().penalty((kernel or Gaussian(0.8))(X), np.ones((n, int(paired))))
+    problem = KernelProgram.build(penalty, y, loss, C)
+    return problem, Box(problem), np.zeros(n), -problem.y.copy()
+
+
+def value(problem, box, B):
+    """The dual objective, to be minimised."""
+    return 0.5 * B @ problem.gram @ B - problem.y @ B + box.price(B)
+
+
+def violation_of(box, B, g, *, paired):
+    highest, lowest = box.falling(B, g).max(), box.rising(B, g).min()
+    return highest - lowest if paired else max(highest, -lowest)
+
+
+@pytest.fixture
+def divided(monkeypatch):
+    """Small blocks are divided too, and after few steps; counts how often."""
+    monkeypatch.setattr(halves, "_LEAST", 8)
+    monkeypatch.setattr(halves, "_ON_BLOCK", 1)
+    cuts_seen, on_parts = [], halves._descend_on_parts
+
+    def spy(K, g, B, box, cuts, **keywords):
+        cuts_seen.append(cuts)
+        return on_parts(K, g, B, box, cuts, **keywords)
+
+    monkeypatch.setattr(halves, "_descend_on_parts", spy)
+    return cuts_seen
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("paired", [True, False])
+def test_halves_lead_to_the_interior_points_minimum(loss, paired, divided):
+    problem, box, B, g = block(loss, 121, paired=paired)
+    violation = descend_by_halves(problem.gram, g, B, box.rows, paired=paired, target=1e-7, max_steps=10**6)
+    assert len(divided) > 1
+    assert divided[:2] == [(0, 60, 121), (0, 30, 90, 121)]
+    assert violation <= 1e-7
+    np.testing.assert_allclose(violation_of(box, B, g, paired=paired), violation, atol=1e-9)
+    np.testing.assert_allclose(g, problem.gram @ B - problem.y, atol=1e-8)
+    assert np.all((box.low <= B) & (box.high >= B))
+    assert not paired or abs(B.sum()) < 1e-9
+    exact = InteriorPoint().solve(problem, tol=1e-9)
+    np.testing.assert_allclose(value(problem, box, B), -exact.dual, rtol=1e-6)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parts_never_raise_the_objective(paired, dtype, monkeypatch):
+    # A wide kernel and samples in any order: both halves make up for the same error.
+    problem, box, B, g = block(
+        EpsilonInsensitive(0.01), 80, paired=paired, kernel=Gaussian(3.0), C=0.5, ordered=False
+    )
+    K, g = problem.gram.astype(dtype), g.astype(dtype)
+    last = value(problem, box, B)
+    lengths = []
+    for _ in range(5):
+        before = B.copy()
+        halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), paired=paired, target=1e-6)
+        now = value(problem, box, B)
+        assert now < last + 1e-6 * abs(last)
+        np.testing.assert_allclose(g, problem.gram @ B - problem.y, atol=1e-4 if dtype == np.float32 else 1e-10)
+        lengths.append(np.abs(B - before).max())
+        last = now
+    assert lengths[0] > 0
+
+
+def test_halves_that_do_the_same_are_joined_by_half_the_step():
+    K, B = np.ones((80, 80)) + 1e-3 * np.eye(80), np.zeros(80)
+    problem, box, _, _ = block(EpsilonInsensitive(0.0), 80, paired=False, C=1e3)
+    g = np.full(80, -1.0)
+    halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), paired=False, target=1e-9)
+    np.testing.assert_allclose(B.sum(), 1.0, rtol=1e-3)  # each half alone would sum to one
+    np.testing.assert_allclose(g, K @ B - 1.0, atol=1e-12)
+
+
+def test_parts_that_are_at_their_minimum_stay():
+    problem, box, B, g = block(EpsilonInsensitive(0.1), 60)
+    descend(problem.gram, 0, g, B, box.rows, True, 1e-9, 10**6)
+    before = B.copy(), g.copy()
+    assert halves._descend_on_parts(problem.gram, g, B, box.rows, (0, 30, 60), paired=True, target=1e-6) == 0
+    np.testing.assert_array_equal((B, g), before)
+
+
+def test_one_thread_and_two_do_the_same_to_the_last_digit():
+    answers = []
+    for limit in (None, 1):
+        problem, box, B, g = block(EpsilonInsensitive(0.01), 700, C=100.0, kernel=Gaussian(0.3))
+        with threadpool_limits(limit):
+            descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-4, max_steps=200_000)
+        answers.append(B)
+    np.testing.assert_array_equal(*answers)
+
+
+def test_steps_end_when_they_are_used_up(divided):
+    problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
+    violation = descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-12, max_steps=150)
+    assert len(divided) == 1
+    np.testing.assert_allclose(violation_of(box, B, g, paired=True), violation, rtol=1e-6)
+
+
+def test_small_blocks_are_not_divided(monkeypatch):
+    monkeypatch.delattr(halves, "_descend_on_parts")
+    problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
+    assert descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-6, max_steps=10**6) <= 1e-6
+
+
+def test_descend_on_some_rows_of_a_larger_matrix():
+    problem, box, B, g = block(EpsilonInsensitive(0.1), 60)
+    part = slice(20, 45)
+    own_box, own = np.ascontiguousarray(box.rows[:, part]), np.ascontiguousarray(problem.gram[part, part])
+    alone, inside = [(g[part].copy(), B[part].copy()) for _ in range(2)]
+    assert descend(own, 0, *alone, own_box, True, 0.0, 50) == descend(
+        problem.gram, 20, *inside, own_box, True, 0.0, 50
+    )
+    np.testing.assert_array_equal(alone, inside)
