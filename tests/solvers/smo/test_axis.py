@@ -10,12 +10,12 @@ from mercer.solvers.smo.axis import leading_axis
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Exponential(1.0)], ids=repr)
 @pytest.mark.parametrize("as_matrix", [False, True])
-def test_the_order_is_that_of_the_line_on_which_samples_lie(kernel, as_matrix):
+def test_its_median_cuts_a_line_of_samples_in_two(kernel, as_matrix):
     place = np.random.default_rng(0).permutation(600) / 200
     X = np.stack([place, -place], axis=1)
     axis = leading_axis(columns_of(kernel(X) if as_matrix else Gram(kernel, X), memory=2**22), 600)
-    ends = np.abs(np.corrcoef(np.argsort(np.argsort(axis)), place)[0, 1])
-    assert ends > 0.95
+    same = np.mean((axis > np.median(axis)) == (place > np.median(place)))
+    assert max(same, 1 - same) > 0.95
 
 
 def test_it_is_about_the_first_kernel_principal_component():

@@ -114,7 +114,8 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 @njit(
     [
-        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], boolean, float64, int64)"
+        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], boolean, float64, "
+        "int64)"
         for kind in ("float32", "float64")
     ],
     fastmath=_FAST,
@@ -199,7 +200,7 @@ def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-
             for k in range(np.int32(stop - start)):
                 found = max(found, np.int32(k) if gains_here[k] == best else np.int32(-1))
             if best > zero and found >= 0:
-                j = start + found
+                j = start + int(found)
             if j < 0:  # nothing but rounding
                 j = _extreme(g, left, chunk_high, highest, False)
             row_j = K[first + j, columns]

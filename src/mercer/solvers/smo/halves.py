@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 # Steps for each variable, on the whole block and on its parts in turn.
 _ON_BLOCK, _ON_PARTS = 2, 16
 # Blocks with fewer variables are not divided.
-_LEAST = 512
+LEAST_DIVIDED = 512
 # Parts are solved to this share of the violation that is aimed at.
 _SHARE = 0.5
 
@@ -36,8 +36,8 @@ def descend_by_halves(
     n, n_steps = len(B), 0
     half, quarter = n // 2, n // 4
     for cuts in cycle([(0, half, n), (0, quarter, quarter + half, n)]):
-        # After steps on parts always some on the block, also when they were the last: what is wrong at the cut goes fast.
-        steps, violation = descend(K, 0, g, B, box, paired, target, max_steps if n < _LEAST else _ON_BLOCK * n)
+        # The last steps are always on the block: they quickly mend what steps on its parts do at the cut.
+        steps, violation = descend(K, 0, g, B, box, paired, target, max_steps if n < LEAST_DIVIDED else _ON_BLOCK * n)
         n_steps += steps
         if violation <= target or n_steps >= max_steps:
             break
@@ -57,11 +57,12 @@ def _descend_on_parts(
     def optimise(part: Any, _: None) -> None:
         variables, size = part[0], part[0].stop - part[0].start
         own_g, own_box = g[variables].copy(), np.ascontiguousarray(box[:, variables])
-        steps, _ = descend(K, variables.start, own_g, reached[variables], own_box, paired, target, _ON_PARTS * size)
+        most = _ON_PARTS * size
+        steps = descend(K, variables.start, own_g, reached[variables], own_box, paired, target, most)[0]
         work[variables.start] = steps * size
 
-    parts = [(slice(start, stop), slice(start, stop)) for start, stop in zip(cuts, cuts[1:], strict=False)]
-    parts.sort(key=lambda part: part[0].start - part[0].stop)
+    parts = [(slice(start, stop), slice(start, stop)) for start, stop in pairwise(cuts)]
+    parts.sort(key=lambda part: part[0].start - part[0].stop)  # the ends together are as long as the middle
     run_threaded(optimise, parts, lambda: None, threads_for(n * n))
     change = reached - B
     slope = float(g @ change) + price_of(box, reached) - price_of(box, B)

@@ -13,7 +13,7 @@ from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.box import Box
-from mercer.solvers.smo.halves import descend_by_halves
+from mercer.solvers.smo.halves import LEAST_DIVIDED, descend_by_halves
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
 
@@ -62,7 +62,8 @@ class State:
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
         self._columns = columns_of(problem.gram, options.memory)
-        self._axis = leading_axis(self._columns, len(problem.y))
+        n = len(problem.y)
+        self._axis = leading_axis(self._columns, n) if min(self._block, n) >= LEAST_DIVIDED else np.zeros(n)
         self._paired = bool(problem.columns.any())
         self._scale = float(np.abs(problem.y).max())
         self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
