@@ -134,7 +134,7 @@ def test_penalty_of_closed_curves(assignment):
     radius = np.linalg.norm(model.inverse_transform(BOX), axis=1)
     assert abs(radius.mean() - 1) < 0.03
     assert radius.std() < 0.05
-    assert model.assignment_ == ("soft" if assignment == "auto" else "hard")
+    assert model.assignment_ == ("both" if assignment == "auto" else "hard")
     assert set(model.candidates_["width"][1:]) == {0.5}
 
 
@@ -167,7 +167,30 @@ def test_many_rows_and_warm_start():
     assert abs(spearmanr(model.embedding_[:, 0], t)[0]) > 0.99
     model.fit(X)
     assert model.init_ == "warm_start"
+    assert model.assignment_ == "both"
+
+
+def test_end_of_soft_fits():
+    X, _ = make_arc(400, angle=4.0, noise=0.05, random_state=0)
+    options = {"width": 0.5, "init": "isomap", "random_state": 0}
+    soft, both, auto = (PrincipalManifold(1, assignment=a, **options).fit(X) for a in ("soft", "both", "auto"))
+    assert (soft.assignment_, both.assignment_, auto.assignment_) == ("soft", "both", "both")
+    np.testing.assert_array_equal(auto.embedding_, both.embedding_)
+    assert both.objective_ < soft.objective_
+    # EM, and the density that it has found, are not touched.
+    assert both.history_ == soft.history_
+    np.testing.assert_array_equal(both.log_likelihood(X), soft.log_likelihood(X))
+    np.testing.assert_array_equal(both.sample(5, random_state=0), soft.sample(5, random_state=0))
+    new, _ = make_arc(5000, angle=4.0, noise=0.05, random_state=1)
+    assert both.score(new) > soft.score(new)
+
+
+def test_much_noise_has_no_hard_end():
+    X, _ = make_arc(400, noise=0.4, random_state=0)
+    model = PrincipalManifold(1, topology="circle", width=0.5, init="pca", random_state=0).fit(X)
     assert model.assignment_ == "soft"
+    radius = np.linalg.norm(model.inverse_transform(BOX), axis=1)
+    assert abs(radius.mean() - 1) < 0.1
 
 
 @pytest.mark.parametrize("options", [{"width": [0.5, 0.8]}, {"kernel": Gaussian(0.6)}], ids=["widths", "kernel"])

@@ -4,8 +4,20 @@ from scipy.spatial.distance import cdist
 
 from mercer.datasets import make_arc, make_s_sheet
 from mercer.kernels import Gaussian
-from mercer.manifolds import LatentBasis, LatentSpace, ManifoldDensity, Rows, fit_manifold, soft_fit, soft_map
+from mercer.manifolds import (
+    LatentBasis,
+    LatentSpace,
+    ManifoldDensity,
+    Polyline,
+    Rows,
+    fit_manifold,
+    hard_end,
+    project,
+    soft_fit,
+    soft_map,
+)
 from mercer.manifolds.density import Cells
+from mercer.manifolds.soft import share_moved
 from mercer.quantizers import Stopping
 
 BOX = np.linspace(-1, 1, 500)[:, None]
@@ -92,3 +104,41 @@ def test_callback_sees_the_maps_and_ends_the_fit():
     assert [fit.n_iter for fit in seen] == [1, 2]
     np.testing.assert_array_equal(end.map.coefficients, seen[-1].map.coefficients)
     np.testing.assert_allclose(end.objective, seen[-1].objective)
+
+
+def soft_arc(noise):
+    X, t = make_arc(400, angle=4.0, noise=noise, random_state=0)
+    basis = LatentBasis(LINE, Gaussian(0.5), (7,))
+    start = fit_manifold(X, t[:, None] / 2 - 1, basis, 1e-3).map
+    return X, soft_fit(X, start, basis, 1e-4, Stopping(1e-5, 200))
+
+
+def test_hard_end_is_nearer_to_new_rows():
+    X, soft = soft_arc(0.1)
+    told = []
+    end = hard_end(X, soft, lambda n_iter, fit: told.append((n_iter, fit.objective)))
+    assert end.objective < soft.objective
+    assert (end.history, end.n_iter, end.status) == (soft.history, soft.n_iter, soft.status)
+    assert [n_iter - soft.n_iter for n_iter, _ in told] == [1, 2]
+    assert np.all(np.diff([soft.objective, *(objective for _, objective in told)]) < 0)
+    new = Rows(make_arc(5000, angle=4.0, noise=0.1, random_state=1)[0])
+    assert project(new, end.map).costs.mean() < 0.99 * project(new, soft.map).costs.mean()
+    assert distance_to_arc(end.map) < 0.05
+
+
+def test_hard_end_may_be_interrupted():
+    X, soft = soft_arc(0.1)
+    end = hard_end(X, soft, lambda n_iter, fit: True)
+    assert end.status == "interrupted"
+    assert end.history == soft.history
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.03, 0.0, 0.1), (0.4, 0.1, 1.0)])
+def test_share_that_a_hard_end_moves(noise, least, most):
+    X, soft = soft_arc(noise)
+    end = hard_end(X, soft)
+    share = share_moved(soft.map, end.map, noise**2)
+    _, squares = Polyline(end.map(np.linspace(-1, 1, 5001)[:, None])).project(soft.map(LINE.cells[0]))
+    np.testing.assert_allclose(share, np.sqrt(squares.mean()) / noise, rtol=1e-4)
+    assert least <= share <= most
+    assert share_moved(soft.map, soft.map, noise**2) < 1e-5

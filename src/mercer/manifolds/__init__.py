@@ -15,7 +15,7 @@ from mercer.manifolds.principal_curve import PrincipalCurve
 from mercer.manifolds.principal_manifold import PrincipalManifold
 from mercer.manifolds.projection import Projection, Rows, project
 from mercer.manifolds.smoothers import LocalLinear, SmoothingSpline
-from mercer.manifolds.soft import SoftMap, soft_fit, soft_map
+from mercer.manifolds.soft import SoftMap, hard_end, soft_fit, soft_map
 from mercer.manifolds.sparse import sparse_coefficients
 from mercer.manifolds.starts import best_start, start_coordinates
 from mercer.manifolds.unsupervised_kernel_regression import UnsupervisedKernelRegression
@@ -25,7 +25,7 @@ __all__ = [
     "LatentSpace", "LatentBasis", "LatentMap", "Length",
     "Rows", "Projection", "project", "Adaptation", "sparse_coefficients", "start_coordinates", "best_start",
     "ManifoldFit", "fit_manifold", "fit_path",
-    "Cells", "ManifoldDensity", "SoftMap", "soft_map", "soft_fit", "Candidate", "ModelChoice",
+    "Cells", "ManifoldDensity", "SoftMap", "soft_map", "soft_fit", "hard_end", "Candidate", "ModelChoice",
     "PrincipalCurve", "Polyline", "SmoothingSpline", "LocalLinear",
     "GenerativeTopographicMap", "GridMixture",
     "UnsupervisedKernelRegression", "DensityClassifier",

@@ -59,10 +59,12 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Start. "auto": each of the three for ten iterations, and then the best; where a model is chosen, principal
         components and Isomap with 5, 8 and 12 neighbours. More than 3000 rows are started from a sample of so many,
         and where settings are given then fitted in samples of m/16 and m/4, so that few iterations need all rows.
-    assignment : {"auto", "soft", "hard"}
+    assignment : {"auto", "soft", "both", "hard"}
         "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM: rows are shared among
-        cells of the latent space by their posterior, see `soft_map`. It needs the squared cost, a quadratic regularizer
-        and complete rows. "auto": soft if a model is chosen, and it can be; the notes say why.
+        cells of the latent space by their posterior, see `soft_map`. "both" ends that by two hard iterations, see
+        `hard_end`. These two need the squared cost, a quadratic regularizer and complete rows. "auto": if a model is
+        chosen and they can be had, both where the end moves the soft manifold by at most a tenth of the deviation of the
+        noise, and else soft; the notes say why.
     sigma : float or "auto"
         Of the cost "huber". "auto": the median distance of rows from the mean of their ten nearest neighbours.
     annealing : int
@@ -88,7 +90,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Latent coordinates of the training rows.
     objective_, history_ : float, list of float
         The regularized quantization error in the end, and at the start and after each iteration: it never rises. If
-        the assignment is soft, the history is that of minus the penalised log-likelihood per row.
+        the assignment is soft, or both, the history is that of minus the penalised log-likelihood per row in EM; the
+        hard iterations after that are not in it, nor in n_iter_.
     n_iter_, status_ : int, str
         Number of iterations; "optimal", "max_iter" or "interrupted".
     nodes_, dual_coef_ : array of shape (n_nodes, n_components), array of shape (n_nodes, d)
@@ -101,7 +104,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Which model was chosen and why, in words, and the table of all: what it is, its settings, AIC and mean held-out
         log density per row.
     density_, noise_variance_ : ManifoldDensity, float
-        The density of `log_likelihood`, and the variance of its noise.
+        The density of `log_likelihood`, and the variance of its noise; if the assignment is both, that of the soft fit,
+        since rows lie around it and not beyond its ends.
     fit_ : ManifoldFit
         All of it, also as a start of `fit_manifold`; like density_, of the rows less the means of their columns.
 

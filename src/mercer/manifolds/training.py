@@ -19,19 +19,21 @@ from mercer.manifolds.latent_space import LatentSpace
 from mercer.manifolds.model_choice import PENALTIES, ModelChoice
 from mercer.manifolds.projection import Rows
 from mercer.manifolds.settings import complaint, is_auto, positive, settings_of, whole
-from mercer.manifolds.soft import soft_fit
+from mercer.manifolds.soft import hard_end, share_moved, soft_fit
 from mercer.manifolds.starts import STARTS, best_start, filled, start_coordinates
 from mercer.quantizers import Stopping
 
 Array = NDArray[Any]
 
-ASSIGNMENTS = ("auto", "soft", "hard")
+ASSIGNMENTS = ("auto", "soft", "both", "hard")
 # Rows that starts are found and compared on, and models chosen on; fewer if entries are missing, which takes longer.
 _START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 700, 250
 # With fewer rows, folds say nothing.
 _FEWEST_ROWS = 50
 # EM ends when a step gains so many times `tol` in log density per row.
 _SOFT_TOL = 10.0
+# A soft fit is ended by hard iterations if these move it by no more than this share of the noise.
+_SHARE_MOVED = 0.1
 # Most coordinates that are tried, and neighbours of the graphs of Isomap that models are started from.
 _MOST_COMPONENTS, _NEIGHBOURS = 3, (5, 8, 12)
 
@@ -45,9 +47,9 @@ class Training:
     fit : ManifoldFit
         The manifold.
     density : ManifoldDensity
-        With the noise of the training rows.
+        With the noise of the training rows; that of the soft fit, if hard iterations ended it.
     init, assignment : str
-        The start, and "soft" or "hard".
+        The start, and "soft", "both" or "hard".
     chosen : str
         Why this model, in words.
     candidates : dict of lists
@@ -107,12 +109,12 @@ class _Trainer:
         if assignment not in ASSIGNMENTS:
             raise complaint("assignment", f"one of {ASSIGNMENTS}", assignment, "choose one of them")
         possible = self._quadratic and self._complete
-        if assignment == "soft" and not possible:
+        if assignment in ("soft", "both") and not possible:
             raise complaint(
                 "assignment", "'hard' for missing entries, other costs than 'squared' and sparse regularizers",
                 assignment, "or take 'auto'",
             )  # fmt: skip
-        return bool(possible and (assignment == "soft" or (assignment == "auto" and self._chooses)))
+        return bool(possible and (assignment in ("soft", "both") or (assignment == "auto" and self._chooses)))
 
     def _sampled(self, most: int) -> Array:
         m = len(self._X)
@@ -139,7 +141,20 @@ class _Trainer:
     def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
         some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
         density = ManifoldDensity.of(Rows(self._X[some]), fit.map)
-        return Training(fit, density, init, "soft" if self._soft else "hard", **more)
+        assignment = "soft" if self._soft else "hard"
+        if self._soft and fit.status != "interrupted" and fit.penalty > 0:
+            fit, assignment = self._ended(fit, density.variance)
+        return Training(fit, density, init, assignment, **more)
+
+    def _ended(self, soft: ManifoldFit, variance: float) -> tuple[ManifoldFit, str]:
+        """A soft fit with hard iterations at its end, if these are wanted; and what it is called."""
+        wanted = self._parameters["assignment"]
+        if wanted == "soft":
+            return soft, "soft"
+        end = hard_end(self._X, soft, self._parameters["callback"])
+        if wanted == "both" or share_moved(soft.map, end.map, variance) <= _SHARE_MOVED:
+            return end, "both"
+        return soft, "soft"
 
     # Given parameters ------------------------------------------------------------------------------------------------
 
