@@ -193,7 +193,7 @@ def _is_ours(name):
 
 
 def curves_to_fit():
-    """Names, generators with a number of rows and a seed, numbers of draws by sizes, and whether the curve is closed."""
+    """Names, generators with a number of rows and a seed, numbers of draws by sizes, and whether curves are closed."""
     from mercer.datasets import make_arc, make_spiral
 
     few, many = SPIRALS
@@ -312,8 +312,8 @@ def compare_curves(where, make, n, n_draws, truth, closed, rivals):
     print(f"{where:20} {'true curve':25}             {unit:.5f}")
     for who, rows in found.items():
         elapsed, more, distance = np.mean(rows, axis=0)
-        error = _standard_error(excess[who]) / unit
-        print(f"{where:20} {who:25} {elapsed:7.2f} s   {unit + more:.5f} ({100 * more / unit:+.2f} ± {100 * error:.2f} %)"
+        share, error = 100 * more / unit, 100 * _standard_error(excess[who]) / unit
+        print(f"{where:20} {who:25} {elapsed:7.2f} s   {unit + more:.5f} ({share:+.2f} ± {error:.2f} %)"
               f"   {distance:.6f}", flush=True)  # fmt: skip
     for theirs in (LEAST_ERROR, NEAREST):
         if theirs in rivals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -32,7 +32,7 @@ _START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 700, 250
 _FEWEST_ROWS = 50
 # EM ends when a step gains so many times `tol` in log density per row.
 _SOFT_TOL = 10.0
-# A soft fit is ended by hard iterations if these move it by no more than this share of the noise.
+# A soft curve is ended by hard iterations if these move it by no more than this share of the noise.
 _SHARE_MOVED = 0.1
 # Most coordinates that are tried, and neighbours of the graphs of Isomap that models are started from.
 _MOST_COMPONENTS, _NEIGHBOURS = 3, (5, 8, 12)
@@ -149,12 +149,12 @@ class _Trainer:
     def _ended(self, soft: ManifoldFit, variance: float) -> tuple[ManifoldFit, str]:
         """A soft fit with hard iterations at its end, if these are wanted; and what it is called."""
         wanted = self._parameters["assignment"]
-        if wanted == "soft":
+        if wanted == "soft" or (wanted == "auto" and soft.Z.shape[1] > 1):
             return soft, "soft"
         end = hard_end(self._X, soft, self._parameters["callback"])
-        if wanted == "both" or share_moved(soft.map, end.map, variance) <= _SHARE_MOVED:
-            return end, "both"
-        return soft, "soft"
+        if wanted == "auto" and share_moved(soft.map, end.map, variance) > _SHARE_MOVED:
+            return replace(soft, status=end.status), "soft"
+        return end, "both"
 
     # Given parameters ------------------------------------------------------------------------------------------------
 
