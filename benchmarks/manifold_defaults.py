@@ -42,6 +42,10 @@ def helix(t):
     return np.column_stack([np.cos(9 * t), np.sin(9 * t), 2 * t])
 
 
+def arc(t):
+    return np.column_stack([np.cos(4 * t), np.sin(4 * t)])
+
+
 def rows(curve, n, noise, seed):
     """Rows that are uniform in the length of a curve, and noise."""
     rng = np.random.default_rng(seed)
@@ -69,7 +73,7 @@ def main():
     print("curve    noise    n      soft            both                soft     both           (of the noise)")
     for n in SIZES:
         for noise in NOISES:
-            for curve in (sine, letter_s, ellipse, helix):
+            for curve in (sine, letter_s, ellipse, helix, arc):
                 found = np.array([compared(curve, n, noise, seed) for seed in SEEDS])
                 error = found.std(axis=0, ddof=1) / np.sqrt(len(SEEDS)) if len(SEEDS) > 1 else np.full(5, np.nan)
                 mean = found.mean(axis=0)
