@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPCA, UnsupervisedKernelRegression
@@ -286,10 +287,47 @@ def test_duplicates_parts_and_few_rows():
     assert np.all(np.ptp(flat.embedding_, axis=0) > 0)
 
 
-def test_many_rows_start_from_a_sample():
+def test_many_rows_are_fitted_by_way_of_a_sample():
     X, t = make_arc(3300, angle=4.0, noise=0.05, random_state=0)
-    model = curve(density_kernel="quartic", tol=1e-2).fit(X)
+    model = curve(density_kernel="quartic").fit(X)
     assert abs(spearmanr(model.embedding_[:, 0], t)[0]) > 0.99
+    assert model.n_excluded_ == 22
+    assert model.n_iter_ <= 20
+    radii = np.linalg.norm(model.inverse_transform(model.embedding_), axis=1)
+    np.testing.assert_allclose(radii, 1, atol=0.06)
+
+
+@pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_circles_by_way_of_a_sample_are_like_those_at_once(monkeypatch, density_kernel, missing):
+    X, t = make_arc(600, noise=0.05, random_state=0)
+    X = np.column_stack([X, X, X])  # what is missing can be told from what is there
+    hidden = np.random.default_rng(0).random(X.shape) < missing
+    aligned, errors = [], []
+    for n_start in (600, 200):
+        monkeypatch.setattr("mercer.manifolds.ukr.training._START_ROWS", n_start)
+        model = curve(density_kernel=density_kernel, topology="circle").fit(np.where(hidden, np.nan, X))
+        aligned.append(alignment(np.pi * model.embedding_[:, 0], t))
+        errors.append(np.mean((model.inverse_transform(model.embedding_) - X) ** 2))
+    assert aligned[1] > aligned[0] - 0.02
+    assert errors[1] < 1.1 * errors[0]
+
+
+@pytest.mark.slow
+def test_a_map_of_many_rows_is_better_than_one_of_few():
+    X, T = make_s_sheet(24_000, n_columns=12, random_state=0)
+    X, X_new, T_new = X[:20_000], X[20_000:], T[20_000:]
+    errors, explained = {}, {}
+    for n in (3_000, 20_000):
+        model = UnsupervisedKernelRegression(2, density_kernel="quartic", random_state=0).fit(X[:n])
+        Z = model.transform(X_new)
+        errors[n] = np.mean(np.sum((X_new - model.inverse_transform(Z)) ** 2, axis=1))
+        explained[n] = KNeighborsRegressor(5).fit(Z[:2000], T_new[:2000]).score(Z[2000:], T_new[2000:])
+        assert model.n_pieces_ == 1
+    # Noise of deviation 0.05 in the ten directions that leave the sheet.
+    assert 0.024 < errors[20_000] < errors[3_000]
+    assert explained[20_000] > explained[3_000] - 0.005
+    assert explained[20_000] > 0.98
 
 
 @pytest.mark.parametrize(

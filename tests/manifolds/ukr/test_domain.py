@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from mercer.manifolds.ukr import domain
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.targets import data_targets
@@ -10,19 +12,19 @@ LINES = LatentUnits(np.full(2, np.inf))
 
 
 def pieces(Z, threshold, units=LINES, **options):
-    targets = data_targets(RNG.normal(size=(len(Z), 2)))
-    return count_pieces(LatentObjective(targets, **options), units, Z, threshold)
+    objective = LatentObjective(data_targets(RNG.normal(size=(len(Z), 2))), **options)
+    return count_pieces(objective, units, Z, objective.density(Z, Z), threshold)
 
 
 def test_thresholds():
-    Z = RNG.normal(size=(50, 2))
-    objective = LatentObjective(data_targets(Z))
-    densities = objective.density(Z, Z)
-    assert density_threshold(objective, Z, "minimum") == densities.min()
-    assert density_threshold(objective, Z, 0.1) == np.quantile(densities, 0.1)
+    densities = RNG.random(50)
+    assert density_threshold(densities, "minimum") == densities.min()
+    assert density_threshold(densities, 0.1) == np.quantile(densities, 0.1)
 
 
-def test_clusters_are_pieces_if_they_are_far_apart():
+@pytest.mark.parametrize("many", [10_000, 20])
+def test_clusters_are_pieces_if_they_are_far_apart(monkeypatch, many):
+    monkeypatch.setattr(domain, "MANY", many)
     clusters = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40, axis=0)
     spread = 0.3 * RNG.normal(size=clusters.shape)
     for kernel in ("gaussian", "quartic"):

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer.datasets import make_arc, make_s_sheet
+from mercer.manifolds.ukr import projection
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import SurfaceProjector
 from mercer.manifolds.ukr.surface import Surface
@@ -38,7 +39,9 @@ def searched(surface, y, log_threshold):
 
 @pytest.mark.parametrize("surface", [sheet("gaussian"), sheet("quartic"), ring()], ids=["gaussian", "quartic", "ring"])
 @pytest.mark.parametrize("quantile", [0.0, 0.2])
-def test_equals_another_optimiser(surface, quantile):
+@pytest.mark.parametrize("many", [10_000, 100])
+def test_equals_another_optimiser(monkeypatch, surface, quantile, many):
+    monkeypatch.setattr(projection, "MANY", many)
     log_threshold = float(np.quantile(surface.log_density(surface.Z), quantile))
     Y = surface.images(surface.Z[:12])
     Y += 0.1 * np.random.default_rng(0).normal(size=Y.shape)

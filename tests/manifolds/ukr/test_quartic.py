@@ -124,9 +124,44 @@ def test_collapsed_points_go_over_all_pairs():
     np.testing.assert_array_equal(evaluation.gradient, expected.gradient)
 
 
-@pytest.mark.parametrize("kind", ["data", "gram"])
+@pytest.mark.parametrize("kind", ["data", "missing"])
+@pytest.mark.parametrize("n_excluded", [0, 5, 40])
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_many_pairs_need_no_lists(monkeypatch, kind, n_excluded, q):
+    U, targets = points(q=q, extent=[60.0, 6.0, 4.0][q - 1]), some_targets(400, kind)
+    U[:3] += 100.0 * np.arange(3)[:, None]
+    U[10] = U[11]
+    monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
+    pairs = NeighbourPairs(targets, n_excluded=n_excluded)
+    found = pairs.run(U, with_gradient=True)
+    assert isinstance(pairs._lists, quartic._CellPairs)
+    dense = AllPairs(targets, quartic=True, n_excluded=n_excluded).run(U, with_gradient=True)
+    np.testing.assert_array_equal(found.isolated, dense.isolated)
+    np.testing.assert_allclose(found.errors, dense.errors, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.gradient, dense.gradient, rtol=1e-12, atol=1e-12 * np.abs(dense.gradient).max())
+    only_errors = pairs.run(U + 0.01, with_gradient=False)
+    np.testing.assert_allclose(only_errors.errors, found.errors, rtol=1e-9)
+    assert only_errors.gradient is None
+    assert pairs.n_rebuilt == 1
+    pairs.run(U + 1.0, with_gradient=False)
+    assert pairs.n_rebuilt == 2
+
+
+def test_inner_products_of_many_pairs_go_over_all(monkeypatch):
+    U, targets = points(), some_targets(400, "gram")
+    monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
+    pairs = NeighbourPairs(targets, n_excluded=2)
+    found = pairs.run(U, with_gradient=True)
+    assert pairs._lists.too_long
+    expected = AllPairs(targets, quartic=True, n_excluded=2).run(U, with_gradient=True)
+    np.testing.assert_array_equal(found.gradient, expected.gradient)
+
+
+@pytest.mark.parametrize("kind", ["data", "gram", "many"])
 def test_threads_do_not_matter(monkeypatch, kind):
     U, targets = points(1500, extent=12.0), some_targets(1500, kind)
+    if kind == "many":
+        monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
     results = []
     for n_threads in (1, 2):
         monkeypatch.setattr(quartic, "allowed_threads", lambda n_threads=n_threads: n_threads)
@@ -136,8 +171,7 @@ def test_threads_do_not_matter(monkeypatch, kind):
 
 
 @pytest.mark.parametrize("q", [1, 2, 3])
-def test_weights_and_sums(monkeypatch, q):
-    monkeypatch.setattr(quartic, "_BLOCK", 2**10)
+def test_weights_and_sums(q):
     U, V = points(q=q), points(q=q, n=150, seed=3) * 2 - 3
     pairs = NeighbourPairs(some_targets(400, "data"), n_excluded=0)
     D = ((V[:, None] - U[None]) ** 2).sum(axis=2)

@@ -11,7 +11,19 @@ def settings(n_rows=400, **parameters):
 
 @pytest.mark.parametrize(
     ("n_rows", "q", "expected"),
-    [(4, 1, 1), (20, 1, 2), (100, 1, 5), (300, 1, 7), (1000, 1, 20), (10**5, 1, 20), (300, 2, 5), (1000, 2, 6)],
+    [
+        (4, 1, 1),
+        (20, 1, 2),
+        (100, 1, 5),
+        (300, 1, 7),
+        (1000, 1, 20),
+        (3000, 1, 20),
+        (300, 2, 5),
+        (1000, 2, 6),
+        (3000, 2, 18),
+        (24_000, 2, 72),  # rows within reach grow as N^(2/3)
+        (96_000, 1, 320),  # and as N^(4/5)
+    ],
 )
 def test_neighbours_that_are_left_out(n_rows, q, expected):
     assert automatic_n_excluded(n_rows, q) == expected

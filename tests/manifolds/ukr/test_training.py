@@ -5,8 +5,9 @@ import pytest
 
 from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_arc, make_spiral
+from mercer.kernels import Linear
 from mercer.manifolds.ukr import training
-from mercer.manifolds.ukr.rows import DataRows
+from mercer.manifolds.ukr.rows import DataRows, FeatureRows
 from mercer.manifolds.ukr.settings import settings_of
 from mercer.manifolds.ukr.training import train
 
@@ -99,6 +100,91 @@ def test_starts_on_a_sample_are_like_those_on_all_rows(monkeypatch, init, densit
     ratio = np.ptp(sampled.fit.Z) / np.ptp(whole.fit.Z)
     assert 0.5 < ratio < 2
     assert sampled.fit.objective < 2 * whole.fit.objective
+
+
+def by_sample(monkeypatch, **parameters):
+    """A fit of 400 rows of an arc by way of 100, the number of rows and the options of each descent, and places."""
+    X, angles = make_arc(400, angle=3.0, noise=0.05, random_state=0)
+    calls, fit_latent = [], training.fit_latent
+
+    def noting(objective, start, **options):
+        calls.append((len(start), options))
+        return fit_latent(objective, start, **options)
+
+    monkeypatch.setattr(training, "_START_ROWS", 100)
+    monkeypatch.setattr(training, "fit_latent", noting)
+    return trained(X, **{"init": "isomap-8", "density_kernel": "quartic", **parameters}), calls, angles
+
+
+@pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
+def test_many_rows_by_way_of_a_sample(monkeypatch, density_kernel):
+    told = []
+    result, calls, angles = by_sample(
+        monkeypatch, density_kernel=density_kernel, callback=lambda n, fit: told.append((n, len(fit.Z)))
+    )
+    assert [(n, options["max_iter"]) for n, options in calls] == [(100, 500), (400, training._MAX_ITER_OF_ALL)]
+    assert told == [(n, 400) for n in range(1, result.fit.n_iter + 1)]
+    assert len(result.fit.history) == result.fit.n_iter + 1 <= training._MAX_ITER_OF_ALL + 1
+    assert result.objective.n_excluded == settings_of(UnsupervisedKernelRegression(1).get_params(), 400).n_excluded
+    assert abs(np.corrcoef(result.fit.Z[:, 0], angles)[0, 1]) > 0.99
+    assert not result.objective.isolated(result.fit.Z).any()
+    # All rows begin where the sample has ended.
+    assert result.fit.history[0] < 0.7 * result.candidates["objective"][0]
+
+
+def test_iterations_that_are_given_are_those_of_sample_and_all(monkeypatch):
+    result, calls, _ = by_sample(monkeypatch, max_iter=7)
+    assert [(n, options["max_iter"]) for n, options in calls] == [(100, 7), (400, 7)]
+    assert result.fit.status == "max_iter"
+
+
+def test_homotopy_is_of_the_sample(monkeypatch):
+    unfolded, homotopy = [], training.homotopy
+
+    def noting(objective, start, *arguments, **options):
+        unfolded.append(len(start))
+        return homotopy(objective, start, *arguments, **options)
+
+    monkeypatch.setattr(training, "homotopy", noting)
+    result, _, _ = by_sample(monkeypatch, init="pca", homotopy=(0.3,))
+    assert unfolded == [100]
+    assert len(result.fit.Z) == 400
+
+
+def test_given_starts_and_feature_spaces_are_fitted_at_once(monkeypatch):
+    _, calls, angles = by_sample(monkeypatch, max_iter=3)
+    _, calls, _ = by_sample(monkeypatch, init=angles[:, None], max_iter=3)
+    assert [n for n, _ in calls] == [400]
+    calls.clear()
+    X = make_arc(150, random_state=0)[0]
+    parameters = UnsupervisedKernelRegression(1, init="pca", max_iter=3, random_state=0).get_params(deep=False)
+    train(parameters, settings_of(parameters, 150), FeatureRows(Linear(), X, "Owner"), None)
+    assert [n for n, _ in calls] == [150]
+
+
+@pytest.mark.parametrize("where", ["sample", "projection"])
+def test_an_interrupt_before_all_rows_are_fitted_leaves_points_of_all(monkeypatch, where):
+    if where == "sample":
+        fit_latent = training.fit_latent
+        monkeypatch.setattr(
+            training, "fit_latent", lambda *a, **options: replace(fit_latent(*a, **options), status="interrupted")
+        )
+    else:
+        placed = training.placed
+        monkeypatch.setattr(training, "placed", lambda *arguments: (*placed(*arguments)[:2], False))
+    result, calls, angles = by_sample(monkeypatch)
+    assert [n for n, _ in calls] == [100]
+    fit = result.fit
+    assert (fit.status, fit.n_iter, fit.history) == ("interrupted", 0, [fit.objective])
+    assert fit.objective == pytest.approx(result.objective.value(fit.Z))
+    assert abs(np.corrcoef(fit.Z[:, 0], angles)[0, 1]) > 0.99
+
+
+def test_isolated_points_go_to_others(monkeypatch):
+    Z = np.concatenate([np.linspace(-1, 1, 97), [5.0, 9.0, -7.0]])[:, None]
+    monkeypatch.setattr(training, "_START_ROWS", 60)
+    result = trained(X, init=Z, density_kernel="quartic", max_iter=1)
+    assert not result.objective.isolated(result.fit.Z).any()
 
 
 def test_an_interrupted_homotopy_is_the_fit(monkeypatch):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.covering import MANY, covering
 from mercer.manifolds.ukr.quartic import Cells
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.targets import padded
@@ -22,6 +24,8 @@ _BLOCK, _FEWEST_ROWS = 2**18, 32
 _APART = 1.0
 # Distances of training points beyond which one has no weight where the other is near enough; see `projection_numba`.
 _GAUSSIAN_REACH, _QUARTIC_REACH = 8.0, 2.0
+# Of many training points those in a cell, whose side is this share of the reach, have one list and are one start.
+_SHARED = 0.25
 # Compiled loops take so many columns at once.
 COLUMNS = 4
 # Rounding by which a point may be outside of the domain, in the logarithm of the density.
@@ -40,7 +44,8 @@ class SurfaceProjector:
 
     From the nearest images of training points, a kernel width apart from each other, damped Gauss-Newton steps, each in
     the plane where the log density, linearised, stays above the threshold. No step is taken that raises the distance
-    or leaves the domain.
+    or leaves the domain. Of more than 10,000 training points only some are starts: none of the others is farther from
+    one of them than a step or two.
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ class SurfaceProjector:
         The surface.
     log_threshold : float
         Logarithm of the threshold η; at least one training point must be as dense.
+    log_densities : array of shape (N,), optional
+        Of the training points, if they are known.
     n_starts : int
         Starts for each row.
     max_steps : int
@@ -57,26 +64,47 @@ class SurfaceProjector:
     """
 
     def __init__(
-        self, surface: Surface, log_threshold: float, *, n_starts: int = 3, max_steps: int = 50, tol: float = 1e-6
+        self,
+        surface: Surface,
+        log_threshold: float,
+        log_densities: Array | None = None,
+        *,
+        n_starts: int = 3,
+        max_steps: int = 50,
+        tol: float = 1e-6,
     ):
         self._surface, self._log_threshold = surface, log_threshold
         self._n_starts, self._max_steps, self._tol = n_starts, max_steps, tol
-        self._inside = np.flatnonzero(surface.log_density(surface.Z) >= log_threshold - _SLACK)
-        self._images = surface.images(surface.Z[self._inside])
+        if log_densities is None:
+            log_densities = surface.log_density(surface.Z)
         self._quartic = surface.objective.density_kernel == "quartic"
         q = surface.Z.shape[1]
         periods = np.full(q, np.inf) if surface.objective.periods is None else surface.objective.periods
         self._radii = periods / (2 * np.pi)
         self._U = np.ascontiguousarray(LatentUnits(periods).unrolled(surface.Z))
-        cells = Cells(self._U, _QUARTIC_REACH if self._quartic else _GAUSSIAN_REACH)
-        # Training points within reach of each: list i is lists[first[i]:first[i + 1]].
-        self._first, found = cells.neighbours(self._U)
+        reach = _QUARTIC_REACH if self._quartic else _GAUSSIAN_REACH
+        self._inside = np.flatnonzero(log_densities >= log_threshold - _SLACK)
+        chosen = self._number = np.arange(len(self._U))
+        if len(self._U) > MANY:
+            side = _SHARED * reach
+            self._inside = self._inside[covering(self._U[self._inside], side)[0]]
+            chosen, self._number = covering(self._U, side)
+            reach += side * math.sqrt(self._U.shape[1])
+        self._images = surface.images(surface.Z[self._inside])
+        cells = Cells(self._U, reach)
+        # Training points within reach of point i are lists[first[k]:first[k + 1]] for k = number[i].
+        self._first, found = cells.neighbours(self._U[chosen])
         self._lists = cells.order.astype(np.int32)[found]
         features = surface.values if surface.seen is None else np.hstack([surface.values, surface.seen])
         self._features = padded(features, COLUMNS)
 
+    @classmethod
+    def within(cls, surface: Surface, densities: Array, threshold: float) -> Self:
+        """For the domain where densities are at least a threshold, given those of the training points."""
+        return cls(surface, float(surface.log_share(threshold)), surface.log_share(densities))
+
     def _blocks(self, n_rows: int) -> list[slice]:
-        height = max(_FEWEST_ROWS, _BLOCK // len(self._surface.Z))
+        height = max(_FEWEST_ROWS, _BLOCK // len(self._inside))
         return [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
 
     def __call__(self, Y: Array) -> SurfaceProjection:
@@ -104,7 +132,7 @@ class SurfaceProjector:
         descend(
             np.ascontiguousarray(Y - (surface.means if known is None else known * surface.means)),
             np.ones((1, 1)) if known is None else np.ascontiguousarray(known),
-            self._starts(Y, known), surface.Z, self._U, self._first, self._lists, self._features,
+            self._starts(Y, known), surface.Z, self._U, self._number, self._first, self._lists, self._features,
             surface.seen is not None, self._radii, self._quartic, self._log_threshold, self._max_steps, self._tol,
             Z, costs,
         )  # fmt: skip

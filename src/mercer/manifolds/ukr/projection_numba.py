@@ -222,20 +222,20 @@ def _shown_residuals(y, known, F, T, R):  # type: ignore[no-untyped-def]
 
 @njit(
     void(
-        _MATRIX, _MATRIX, int64[:, ::1], _MATRIX, _MATRIX, _OFFSETS, _POSITIONS, _MATRIX, boolean, _VECTOR,
+        _MATRIX, _MATRIX, int64[:, ::1], _MATRIX, _MATRIX, _OFFSETS, _OFFSETS, _POSITIONS, _MATRIX, boolean, _VECTOR,
         boolean, float64, int64, float64, float64[:, ::1], float64[::1],
     ),
     **_COMPILE,
 )  # fmt: skip
 def descend(  # type: ignore[no-untyped-def]
-    Y, known, starts, Z, U, first, lists, features, incomplete, radii, quartic, log_threshold, max_steps, tol, found,
-    costs,
+    Y, known, starts, Z, U, number, first, lists, features, incomplete, radii, quartic, log_threshold, max_steps, tol,
+    found, costs,
 ):  # fmt: skip
     """Find the point whose image is nearest to each row, from training points starts[i] (-1 for none).
 
-    Of training point i the ones nearby are lists[first[i]:first[i + 1]]; those of one near the point count. No step
-    raises the distance, or leaves the domain. A descent ends where it comes to a point that another one has come to, or
-    if it is far behind after some steps.
+    Of training point i the ones nearby are lists[first[k]:first[k + 1]] for k = number[i]; those of one near the point
+    count. No step raises the distance, or leaves the domain. A descent ends where it comes to a point that another one
+    has come to, or if it is far behind after some steps.
     """
     (n_rows, d), q, n_columns = Y.shape, Z.shape[1], U.shape[1]
     longest = 0
@@ -261,7 +261,7 @@ def descend(  # type: ignore[no-untyped-def]
                 break
             for a in range(q):
                 z[a] = Z[centre, a]
-            near = lists[first[centre] : first[centre + 1]]
+            near = lists[first[number[centre]] : first[number[centre] + 1]]
             _take(U, near, columns)
             log_density = _evaluate(z, near, columns, surface, F, T, slopes)
             cost = _shown_residuals(Y[i], mask, F, T, R)
@@ -305,7 +305,7 @@ def descend(  # type: ignore[no-untyped-def]
                     gap += (room[0][c] - U[centre, c]) ** 2
                 if gap > kept**2:
                     centre = near[np.argmin(room[2][: len(near)])]
-                    near = lists[first[centre] : first[centre + 1]]
+                    near = lists[first[number[centre]] : first[number[centre] + 1]]
                     _take(U, near, columns)
             if cost < costs[i]:
                 costs[i] = cost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,11 @@ _SKIN = 0.3
 _MOST_SHARE, _MOST_PAIRS = 0.25, 2**26
 # Cells are made along so many coordinates, and there are so many of them for each point.
 _CELL_DIMS, _CELLS_PER_POINT = 3, 4
-# Pairs of new points and rows within reach that are looked at together, about; and new points at least.
-_BLOCK, _FEW_NEW = 2**21, 64
 # Points for one call of a compiled function, and so few that a second thread does not pay.
 _STRIP, _FEW_POINTS = 512, 1024
+# Points whose neighbours are counted to know how many pairs there are, and the share of those that fit into lists that
+# may be counted so: one too many, and the pass would go over all pairs.
+_SOME, _NEARLY = 1000, 0.9
 
 
 class Cells:
@@ -92,13 +93,26 @@ class Cells:
             parts = {}
         return offsets, np.concatenate([np.empty(0, dtype=np.int32), *(parts[start] for start in sorted(parts))])
 
+    def sums(self, V: Array) -> Array:
+        """Sums over the sorted points of (1 - ||v - u||²)², where these are nearer than 1, for a reach of 1 or more."""
+        from mercer.manifolds.ukr.quartic_numba import sum_values
+
+        points, sums, (cells, sides, starts) = padded(V, 2), np.empty(len(V)), self.grid(V)
+        over_strips(lambda s: sum_values(self.U, points[s], cells[s], sides, starts, sums[s]), len(V))
+        return sums
+
+    def grid(self, V: Array) -> tuple[Array, Array, Array]:
+        """How compiled functions find sorted points near V: cells of V, sides of the grid, and where cells start."""
+        return self._cells(V), self._sides, self._starts
+
 
 class NeighbourPairs:
     """Errors of the regression with quartic weights, and their gradient, in O(d nonzeros) time.
 
     Rows whose neighbours are all farther than 1, or excluded, are isolated: the nearest row that may count takes all
     the weight, and their error does not change with the latent points. Memory: 16 bytes for each pair in the lists;
-    where these would hold more than a quarter of all pairs, or more than 2^26, the pass goes over all pairs.
+    where these would hold more than 2^26 pairs of vectors there are none, and distances are computed twice. The pass
+    goes over all pairs where lists would hold more than a quarter of them, or more than 2^26 of inner products.
 
     Parameters
     ----------
@@ -111,7 +125,7 @@ class NeighbourPairs:
     def __init__(self, targets: Targets, *, n_excluded: int):
         self._targets, self._n_excluded = targets, n_excluded
         self._all_pairs = AllPairs(targets, quartic=True, n_excluded=n_excluded)
-        self._lists: _Lists | None = None
+        self._lists: _Lists | _CellPairs | None = None
         self.n_rebuilt = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,7 +135,8 @@ class NeighbourPairs:
     def run(self, U: Array, *, with_gradient: bool, n_threads: int | None = None) -> Evaluation:
         """Errors, and their gradient."""
         if self._lists is None or not self._lists.hold_for(U):
-            self._lists = _Lists(U, self._targets)
+            self._lists = None  # two of them may be too much for the memory
+            self._lists = _CellPairs(U, self._targets) if self._are_many(U) else _Lists(U, self._targets)
             self.n_rebuilt += 1
         if self._lists.too_long:
             return self._all_pairs.run(U, with_gradient=with_gradient, n_threads=n_threads)
@@ -130,6 +145,14 @@ class NeighbourPairs:
         if isolated.any():
             errors[isolated] = self._all_pairs.run(U, with_gradient=False, rows=np.flatnonzero(isolated)).errors
         return Evaluation(errors, isolated, gradient)
+
+    def _are_many(self, U: Array) -> bool:
+        """Whether vectors have more pairs within reach than lists should hold, by the lists of some of the points."""
+        if len(U) ** 2 <= _MOST_PAIRS or self._targets.ordered(np.empty(0, dtype=np.int64)) is None:
+            return False
+        some = U[:: -(-len(U) // _SOME)]
+        offsets, _ = Cells(U, 1.0 + _SKIN).neighbours(some)
+        return bool(offsets[-1] / len(some) * len(U) > _NEARLY * _MOST_PAIRS)
 
     def weights(self, V: Array, U: Array) -> Any:
         """Weights of all rows at new points, sparse of shape (M, N); rows sum to one."""
@@ -143,13 +166,7 @@ class NeighbourPairs:
 
     def sums(self, V: Array, U: Array) -> Array:
         """Sums over the rows of kernel values at new points."""
-        cells, sums, start, height = Cells(U, 1.0), np.empty(len(V)), 0, _FEW_NEW
-        while start < len(V):
-            K = _values(V[start : start + height], cells)
-            sums[start : start + K.shape[0]] = K.sum(axis=1)
-            start += K.shape[0]
-            height = max(_FEW_NEW, _BLOCK * K.shape[0] // (K.nnz + 1))
-        return sums
+        return Cells(U, 1.0).sums(V)
 
 
 class _Lists:
@@ -170,10 +187,7 @@ class _Lists:
 
     def hold_for(self, U: Array) -> bool:
         """Whether no row has moved so far that the lists may lack a pair."""
-        if U.shape != self._U.shape:
-            return False
-        moved = U - self._U
-        return bool(np.einsum("ij,ij->i", moved, moved).max() < (_SKIN / 2.0) ** 2)
+        return _have_moved_little(U, self._U)
 
     def run(
         self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
@@ -192,6 +206,47 @@ class _Lists:
         over_strips(lambda s: gather_gradient(s.start, s.stop, points, *lists, self._mirror, Q, pulls), n, n_threads)
         gradient[self._order] = pulls[:, : U.shape[1]]
         return errors, gradient
+
+
+class _CellPairs:
+    """The same where lists would be too long: rows within reach are found in cells, for errors and for gradients."""
+
+    too_long = False
+
+    def __init__(self, U: Array, targets: Targets):
+        self._U, self._targets = U.copy(), targets
+
+    def hold_for(self, U: Array) -> bool:
+        """Whether there are about as many pairs as there were."""
+        return _have_moved_little(U, self._U)
+
+    def run(
+        self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
+    ) -> tuple[Array, Array | None]:
+        """Errors, NaN for isolated rows, and their gradient."""
+        from mercer.manifolds.ukr.quartic_numba import cell_gradient, cell_pass
+
+        n, cells = len(U), Cells(U, 1.0)
+        features, d, step = cast(tuple[Array, int, int], self._targets.ordered(cells.order))
+        places = (cells.U, *cells.grid(U[cells.order]))
+        values, radii, H = np.empty(n), np.empty(n), np.empty_like(features)
+        rest = (*places, n_excluded, values, radii, H)
+        over_strips(lambda s: cell_pass(features, d, step, s.start, s.stop, *rest), n, n_threads)
+        errors, gradient, pulls = np.empty(n), np.empty_like(U), np.empty_like(cells.U)
+        errors[cells.order] = values
+        if not with_gradient:
+            return errors, None
+        over_strips(lambda s: cell_gradient(features, s.start, s.stop, *places, radii, H, pulls), n, n_threads)
+        gradient[cells.order] = pulls[:, : U.shape[1]]
+        return errors, gradient
+
+
+def _have_moved_little(U: Array, before: Array) -> bool:
+    """Whether the same points have moved by less than half of the skin."""
+    if U.shape != before.shape:
+        return False
+    moved = U - before
+    return bool(np.einsum("ij,ij->i", moved, moved).max() < (_SKIN / 2.0) ** 2)
 
 
 def _values(V: Array, cells: Cells) -> Any:

@@ -30,10 +30,13 @@ class TrainingRows(Protocol):
         Their coordinates; NaN where an entry is missing.
     targets : Targets
         What is regressed on the latent points.
+    part_is_like_all : bool
+        Whether a surface through a part of them is one of the same space, that the others may be projected on.
     """
 
     points: Array
     targets: Targets
+    part_is_like_all: bool
 
     def part(self, some: Array) -> tuple[Array, Targets]:
         """Some of the points, without missing entries, and targets to compare starts on."""
@@ -53,6 +56,8 @@ class DataRows:
     X : array of shape (N, d)
         Rows; NaN where an entry is missing.
     """
+
+    part_is_like_all = True
 
     def __init__(self, X: Array):
         self.points, self.targets = X, data_targets(X)
@@ -84,6 +89,8 @@ class FeatureRows:
     owner : str
         The class that complains.
     """
+
+    part_is_like_all = False
 
     def __init__(self, kernel: Kernel, X: Any, owner: str):
         self.kernel, self.objects = kernel, X

@@ -16,6 +16,8 @@ from mercer.parameters import check_choice, check_count, check_positive, is_numb
 OWNER = "UnsupervisedKernelRegression"
 OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
 _MAX_ITER = 500
+# Of more rows than this the number within reach grows with a power of theirs, and so does the number that is left out.
+_FEW_ROWS = 3000
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,10 @@ def _n_excluded(parameters: dict[str, Any], n_rows: int, q: int) -> int:
 
 
 def automatic_n_excluded(n_rows: int, n_components: int) -> int:
-    """One in 40 q² rows, five to twenty; fewer of less than fifty rows."""
-    return int(np.clip(n_rows // (40 * n_components**2), max(1, min(5, n_rows // 10)), 20))
+    """One in 40 q² rows, five to twenty; fewer of less than fifty rows, and of many the share of those within reach."""
+    few = min(n_rows, _FEW_ROWS)
+    least = max(1, min(5, few // 10))
+    return round(np.clip(few // (40 * n_components**2), least, 20) * (n_rows / few) ** (4 / (n_components + 4)))
 
 
 def _names(init: Any) -> list[str]:

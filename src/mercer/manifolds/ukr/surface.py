@@ -69,5 +69,9 @@ class Surface:
 
     def log_density(self, Z: Array) -> Array:
         """The logarithm of Σ_r K(z - z_r) / (N K(0))."""
-        densities = self.objective.density(Z, self.Z) * self.objective.kernel_integral(self.Z.shape[1])
-        return np.asarray(np.log(np.maximum(densities, np.finfo(np.float64).tiny)))
+        return self.log_share(self.objective.density(Z, self.Z))
+
+    def log_share(self, densities: Any) -> Array:
+        """The same for densities that are known."""
+        shares = densities * self.objective.kernel_integral(self.Z.shape[1])
+        return np.asarray(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))

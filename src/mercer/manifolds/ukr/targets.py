@@ -49,6 +49,9 @@ class Targets(Protocol):
     def pass_over_lists(self, order: Array) -> ListPass:
         """The function that does the same for quartic weights of neighbours in lists, of points in another order."""
 
+    def ordered(self, order: Array) -> tuple[Array, int, int] | None:
+        """What `quartic_numba.cell_pass` takes of points in another order; None without vectors."""
+
 
 # Called with start, stop, U, offsets, found, n_excluded, with_slopes, errors, Q: see `quartic_numba.vector_pass`.
 ListPass = Callable[..., None]
@@ -104,8 +107,12 @@ class VectorTargets:
         """Pass over lists of neighbours, with features in the order of the points."""
         from mercer.manifolds.ukr.quartic_numba import vector_pass
 
+        return partial(vector_pass, *self.ordered(order))
+
+    def ordered(self, order: Array) -> tuple[Array, int, int]:
+        """Features in another order, with zeros to a multiple of four; d; 1 if each column has its weights, else 0."""
         step = 0 if self.features.shape[1] == self.n_dims + 1 else 1
-        return partial(vector_pass, padded(self.features[order], 4), self.n_dims, step)
+        return padded(self.features[order], 4), self.n_dims, step
 
 
 class GramTargets:
@@ -146,6 +153,9 @@ class GramTargets:
         from mercer.manifolds.ukr.quartic_numba import gram_pass
 
         return partial(gram_pass, self.K, order)
+
+    def ordered(self, order: Array) -> None:
+        """There are no vectors."""
 
 
 def data_targets(Y: Any) -> Targets:

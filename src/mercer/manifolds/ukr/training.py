@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
+from mercer.graphs.searches import Tree
 from mercer.manifolds.starts import filled
 from mercer.manifolds.ukr.fitting import LatentFit, fit_latent, homotopy
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import TrainingRows
+from mercer.manifolds.ukr.samples import placed
 from mercer.manifolds.ukr.scaling import ScaledStart, first_scale, grid_scale, searched_scale
-from mercer.manifolds.ukr.settings import OWNER, Settings
+from mercer.manifolds.ukr.settings import OWNER, Settings, automatic_n_excluded
 from mercer.manifolds.ukr.starts import apart, candidates, spread
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.units import LatentUnits
 
 Array = NDArray[Any]
 
-# Rows that starts are found and scaled on.
+# Rows that starts are found and scaled on, and that more are fitted by way of.
 _START_ROWS = 3000
-# What scales are multiplied by, so often at most, where points are isolated.
-_SHRINKAGE, _MOST_SHRINKAGES = 0.8, 5
+# How often points that are isolated may go to others: those that they leave may be isolated then.
+_MOST_MOVES = 5
 # Iterations after which the best starts of each method are compared.
 _SHORT = 30
+# Iterations on all rows, unless their number is given, after those on a sample.
+_MAX_ITER_OF_ALL = 20
 
 
 @dataclass(frozen=True)
@@ -57,28 +61,81 @@ def train(
     previous : tuple, optional
         Latent points, in widths, and their units, to go on from.
     """
-    table: dict[str, list[Any]] = {}
     if previous is not None:
-        init, (Z, units) = "warm_start", previous
+        init, table = "warm_start", {}
+        fit, units = _optimized(parameters, settings, rows.targets, *previous), previous[1]
     else:
         starts = _Starts(settings, rows, parameters["init"], check_random_state(parameters["random_state"]))
-        init, Z, units = starts.best()
+        init = starts.best()
         table = starts.table()
-    objective = _objective(settings, rows.targets, units, settings.n_excluded)
-    if previous is None and settings.thresholds:
-        unfolded = homotopy(objective, Z, settings.thresholds, verbose=parameters["verbose"])
-        if unfolded.status == "interrupted":
-            return Training(unfolded, objective, units, init, table)
-        Z = unfolded.Z
+        if starts.are_of_all or init == "given" or not rows.part_is_like_all:
+            Z, units = starts.of_all(init)
+            fit = _unfolded(parameters, settings, rows.targets, Z, units)
+        else:
+            fit, units = _by_sample(parameters, settings, rows, starts, init)
+    # Another objective than the one that was minimised, whose lists of neighbours take memory.
+    return Training(fit, _objective(settings, rows.targets, units, settings.n_excluded), units, init, table)
+
+
+def _by_sample(
+    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, starts: _Starts, init: str
+) -> tuple[LatentFit, LatentUnits]:
+    """A fit to those rows that starts were compared on, and from there to all.
+
+    Many iterations on few rows find the shape, and all rows need few from where they are projected on it.
+    """
+    Z, units = starts.of_some(init)
+    part = replace(settings, n_excluded=starts.n_excluded)
+    fit = _unfolded({**parameters, "callback": None}, part, starts.targets, Z, units)
+    objective = _objective(settings, starts.targets, units, 0)
+    Z, units, finished = placed(rows.points, starts.some, fit.Z, objective, units)
+    Z = _joined(settings, rows.targets, Z, units)
+    if fit.status == "interrupted" or not finished:
+        value = _objective(settings, rows.targets, units, settings.n_excluded).value(Z)
+        return LatentFit(Z, value, [value], 0, "interrupted"), units
+    most = settings.max_iter if parameters["max_iter"] is not None else min(settings.max_iter, _MAX_ITER_OF_ALL)
+    return _optimized(parameters, replace(settings, max_iter=most), rows.targets, Z, units), units
+
+
+def _unfolded(
+    parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
+) -> LatentFit:
+    """Homotopy, if it is wanted, and optimisation."""
+    if settings.thresholds:
+        objective = _objective(settings, targets, units, settings.n_excluded)
+        fit = homotopy(objective, Z, settings.thresholds, verbose=parameters["verbose"])
+        if fit.status == "interrupted":
+            return fit
+        Z = fit.Z
+    return _optimized(parameters, settings, targets, Z, units)
+
+
+def _optimized(
+    parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
+) -> LatentFit:
+    objective = _objective(settings, targets, units, settings.n_excluded)
     options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    fit = fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
-    return Training(fit, objective, units, init, table)
+    return fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
 
 
 def _objective(settings: Settings, targets: Targets, units: LatentUnits, n_excluded: int) -> LatentObjective:
     return LatentObjective(
         targets, settings.density_kernel, n_excluded, units.periods if units.is_circle.any() else None
     )
+
+
+def _joined(settings: Settings, targets: Targets, Z: Array, units: LatentUnits) -> Array:
+    """Points of all rows, where those that are isolated have gone to the nearest that is not: scales are of some."""
+    objective = _objective(settings, targets, units, settings.n_excluded)
+    for _ in range(_MOST_MOVES if settings.density_kernel == "quartic" else 0):
+        isolated = objective.isolated(Z)
+        if not isolated.any() or isolated.all():
+            break
+        U = units.unrolled(Z)
+        nearest = Tree(U[~isolated]).nearest(U[isolated], 1)[1][:, 0]
+        Z = Z.copy()
+        Z[isolated] = Z[~isolated][nearest]
+    return Z
 
 
 class _Starts:
@@ -91,21 +148,30 @@ class _Starts:
     def __init__(self, settings: Settings, rows: TrainingRows, init: Any, rng: Any):
         self._settings, self._rows, self._init, self._rng = settings, rows, init, rng
         n = len(rows.points)
-        self._some = np.arange(n) if n <= _START_ROWS else np.sort(rng.choice(n, _START_ROWS, replace=False))
-        points, self._targets = rows.part(self._some)
+        self.some = np.arange(n) if n <= _START_ROWS else np.sort(rng.choice(n, _START_ROWS, replace=False))
+        points, self.targets = rows.part(self.some)
         if isinstance(init, str):
             self._boxes = candidates(points, settings.space, settings.names, rng)
         else:
-            self._boxes = {"given": self._given()[self._some]}
+            self._boxes = {"given": self._given()[self.some]}
         if not self._boxes:
             raise ValueError(
                 f"init of {OWNER} must give finite coordinates that differ, got none from {init!r}; take 'pca'."
             )
+        # Of fewer rows fewer are within reach, and may be left out.
+        self.n_excluded = min(settings.n_excluded, automatic_n_excluded(len(self.some), settings.space.n_dims))
+        if self.are_of_all:
+            self.n_excluded = settings.n_excluded
         self._scaled: dict[str, ScaledStart] = {}
         self._descended: dict[str, float] = {}
 
-    def best(self) -> tuple[str, Array, LatentUnits]:
-        """The name of the best start, its points in widths of the kernel, and their units.
+    @property
+    def are_of_all(self) -> bool:
+        """Whether they are starts of all rows."""
+        return len(self.some) == len(self._rows.points)
+
+    def best(self) -> str:
+        """The name of the best start.
 
         Ctrl-C ends the comparison with those that there are.
         """
@@ -114,24 +180,22 @@ class _Starts:
         except KeyboardInterrupt:
             if not self._scaled:
                 raise
-        name = min(self._descended or self._scaled, key=self._error)
-        # Of more rows each has more neighbours: the kernel may be narrower.
-        share = len(self._some) / len(self._rows.points)
-        scales = self._scaled[name].scales * share ** (-1.0 / (self._settings.space.n_dims + 4))
-        box = self._of_all(name)
-        if share < 1.0 and self._settings.density_kernel == "quartic":
-            scales = self._joined(box, scales)
-        return name, box * scales, self._units(scales)
+        return min(self._descended or self._scaled, key=self._error)
 
-    def _joined(self, box: Array, scales: Array) -> Array:
-        """Smaller scales if rows that the start was not scaled on are isolated, but not for a few far ones."""
-        for _ in range(_MOST_SHRINKAGES):
-            units = self._units(scales)
-            objective = _objective(self._settings, self._rows.targets, units, self._settings.n_excluded)
-            if not objective.isolated(box * scales).any():
-                break
-            scales = _SHRINKAGE * scales
-        return scales
+    def of_some(self, name: str) -> tuple[Array, LatentUnits]:
+        """Points of some of the rows in widths of the kernel, and their units."""
+        scales = self._scaled[name].scales
+        return self._boxes[name] * scales, self._units(scales)
+
+    def of_all(self, name: str) -> tuple[Array, LatentUnits]:
+        """Points of all rows in widths of the kernel, and their units."""
+        if self.are_of_all:
+            return self.of_some(name)
+        # Of more rows each has more neighbours: the kernel may be narrower.
+        share = len(self.some) / len(self._rows.points)
+        scales = self._scaled[name].scales * share ** (-1.0 / (self._settings.space.n_dims + 4))
+        units = self._units(scales)
+        return _joined(self._settings, self._rows.targets, self._of_all(name) * scales, units), units
 
     def _compare(self) -> None:
         for name, box in self._boxes.items():
@@ -147,7 +211,7 @@ class _Starts:
 
     def _after_descent(self, name: str) -> float:
         scales = self._scaled[name].scales
-        objective = _objective(self._settings, self._targets, self._units(scales), self._settings.n_excluded)
+        objective = _objective(self._settings, self.targets, self._units(scales), self.n_excluded)
         fit = fit_latent(objective, self._boxes[name] * scales, optimizer="rprop", max_iter=_SHORT)
         if fit.status == "interrupted":
             raise KeyboardInterrupt
@@ -159,15 +223,15 @@ class _Starts:
 
     def table(self) -> dict[str, list[Any]]:
         """All starts, and their errors on the rows that they were compared on."""
-        targets = self._targets if len(self._some) < len(self._rows.points) else self._rows.targets
-        errors: dict[int, list[float]] = {self._settings.n_excluded: [], 0: []}
+        targets = self._rows.targets if self.are_of_all else self.targets
+        errors: dict[int, list[float]] = {self.n_excluded: [], 0: []}
         for name, start in self._scaled.items():
             for n_excluded, column in errors.items():
                 objective = _objective(self._settings, targets, self._units(start.scales), n_excluded)
                 column.append(objective.value(self._boxes[name] * start.scales))
         return {
             "start": list(self._scaled),
-            "objective": errors[self._settings.n_excluded],
+            "objective": errors[self.n_excluded],
             "leave_one_out_error": errors[0],
             "descended": [self._descended.get(name, np.nan) for name in self._scaled],
         }
@@ -180,7 +244,7 @@ class _Starts:
         """The objective as a function of the scales of a start."""
 
         def error(scales: Array) -> float:
-            objective = _objective(self._settings, self._targets, self._units(scales), self._settings.n_excluded)
+            objective = _objective(self._settings, self.targets, self._units(scales), self.n_excluded)
             Z = box * scales
             isolated = self._settings.density_kernel == "quartic" and objective.isolated(Z).any()
             return np.inf if isolated else objective.value(Z)
@@ -189,11 +253,9 @@ class _Starts:
 
     def _of_all(self, name: str) -> Array:
         """Coordinates of all rows in the box of a start."""
-        if len(self._some) == len(self._rows.points):
-            return self._boxes[name]
         if name == "given":
             return self._given()
-        return spread(filled(self._rows.points), self._some, self._boxes[name], self._settings.space)
+        return spread(filled(self._rows.points), self.some, self._boxes[name], self._settings.space)
 
     def _given(self) -> Array:
         """Coordinates that the user gives, lines brought to a box."""

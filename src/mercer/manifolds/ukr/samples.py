@@ -1,0 +1,61 @@
+"""From latent points of a sample of the rows to those of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.graphs import NeighbourSearch
+from mercer.manifolds.starts import filled
+from mercer.manifolds.ukr.domain import density_threshold
+from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.projection import SurfaceProjector
+from mercer.manifolds.ukr.surface import Surface
+from mercer.manifolds.ukr.units import LatentUnits
+
+Array = NDArray[Any]
+
+
+def placed(
+    Y: Array, some: Array, Z_some: Array, objective: LatentObjective, units: LatentUnits
+) -> tuple[Array, LatentUnits, bool]:
+    """Latent points of all rows, where the others than those of a sample are projected on its surface.
+
+    Parameters
+    ----------
+    Y : array of shape (N, d)
+        All rows; NaN where an entry is missing.
+    some : array of shape (n,)
+        Positions of the sample.
+    Z_some : array of shape (n, q)
+        Latent points of it, in widths of the kernel.
+    objective : LatentObjective
+        Of the sample.
+    units : LatentUnits
+        Lines and circles.
+
+    Returns
+    -------
+    Z : array of shape (N, q)
+        Latent points in widths of a narrower kernel, since of more rows each has more neighbours.
+    units : LatentUnits
+        Lines and circles in these widths.
+    finished : bool
+        Whether all rows were projected. If Ctrl-C came before, they have the points of the nearest rows of the sample.
+    """
+    densities = objective.density(Z_some, Z_some)
+    project = SurfaceProjector.within(
+        Surface(objective, Z_some, Y[some]), densities, density_threshold(densities, "minimum")
+    )
+    others = np.setdiff1d(np.arange(len(Y)), some)
+    Z, finished = np.empty((len(Y), Z_some.shape[1])), True
+    Z[some] = Z_some
+    try:
+        Z[others] = project(Y[others]).Z
+    except KeyboardInterrupt:
+        complete, finished = filled(Y), False
+        Z[others] = Z_some[NeighbourSearch(complete[some]).of(complete[others], 1)[1][:, 0]]
+    factor = (len(Y) / len(some)) ** (1.0 / (Z.shape[1] + 4))
+    return Z * factor, LatentUnits(units.periods * factor), finished
