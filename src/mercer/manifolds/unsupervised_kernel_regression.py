@@ -60,7 +60,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         Start. "pca" (kernel PCA in feature space), "isomap", "eigenmaps" and "lle" are tried with several numbers of
         neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale;
         of those of one method the one with the least objective is taken, of several methods the one whose best has the
-        least objective after 30 iterations. More than 3000 rows are started from a sample of so many, see Notes.
+        least objective after 60 iterations. More than 3000 rows are started from a sample of so many, see Notes.
     optimizer : {"auto", "rprop", "lbfgs", "rprop+lbfgs"}
         "auto": "rprop" if neighbours are left out, else both.
     homotopy : bool or sequence of float
@@ -94,20 +94,22 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         [-1, 1], but where points are dense, and a width is the distance within which they are averaged. Circles have
         period 2.
     objective_, history_ : float, list of float
-        What was minimised, in the end, and at the start and after each iteration on all rows: it never rises.
+        What was minimised, in the end, and at the start and after each iteration on all rows: it never rises. If
+        pieces were brought together in the end, the objective may be a little above the last of them.
     leave_one_out_error_ : float
         Eq. (10) in the end, whatever was minimised.
     n_iter_, status_ : int, str
         Number of iterations; "optimal", "max_iter" or "interrupted".
     init_, candidates_ : str, dict of lists
         The start, and the table of all: name, objective and leave-one-out error, each at its best scale, and the
-        objective after 30 iterations of those that had so many, else NaN.
+        objective after 60 iterations of those that had so many, else NaN.
     n_excluded_, periods_ : int, array of shape (n_components,)
         What was used; periods in widths, infinite for lines.
     density_threshold_ : float
         The least density of the domain, in the units of `density`.
     n_pieces_ : int
-        Number of pieces that the domain has: surfaces may have holes, and gaps.
+        Number of pieces that the domain has: surfaces may have holes, and gaps. How far apart pieces are means nothing,
+        once the kernel does not reach across: they are moved until gaps are of 6 widths (quartic: 2), without circles.
     outside_ : array of bool
         Of the rows of the last `transform`: which are farther from the surface than every training row is from its own
         leave-one-out estimate.

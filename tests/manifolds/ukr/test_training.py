@@ -2,11 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial.distance import pdist, squareform
 
 from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_arc, make_spiral
 from mercer.kernels import Linear
 from mercer.manifolds.ukr import training
+from mercer.manifolds.ukr.gathering import GAPS
+from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows
 from mercer.manifolds.ukr.settings import settings_of
 from mercer.manifolds.ukr.training import train
@@ -195,3 +199,17 @@ def test_an_interrupted_homotopy_is_the_fit(monkeypatch):
     result = trained(X, init="pca", homotopy=True)
     assert result.fit.status == "interrupted"
     assert result.fit.n_iter == 0
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_pieces_that_are_far_apart_are_gathered(kernel):
+    rng = np.random.default_rng(0)
+    which = np.repeat([0, 1, 2], [60, 40, 30])
+    X = 20.0 * np.eye(3)[which] + rng.normal(size=(130, 3))
+    start = np.column_stack([1000.0 * which, np.zeros(130)]) + 10 * X[:, :2]
+    model = UnsupervisedKernelRegression(2, density_kernel=kernel, init=start, random_state=0).fit(X)
+    longest = minimum_spanning_tree(squareform(pdist(model.embedding_))).data.max()
+    assert longest < 3 * GAPS[kernel]
+    objective = LatentObjective(model._objective.targets, kernel, model.n_excluded_)
+    assert model.objective_ == pytest.approx(objective.value(model._Z), rel=1e-9)
+    assert model.objective_ <= 1.05 * model.history_[-1]

@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from mercer.graphs.searches import Tree
 from mercer.manifolds.starts import filled
 from mercer.manifolds.ukr.fitting import LatentFit, fit_latent, homotopy
+from mercer.manifolds.ukr.gathering import GAPS, gathered
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import TrainingRows
 from mercer.manifolds.ukr.samples import placed
@@ -29,7 +30,7 @@ _START_ROWS = 3000
 # How often points that are isolated may go to others: those that they leave may be isolated then.
 _MOST_MOVES = 5
 # Iterations after which the best starts of each method are compared.
-_SHORT = 30
+_SHORT = 60
 # Iterations on all rows, unless their number is given, after those on a sample.
 _MAX_ITER_OF_ALL = 20
 
@@ -113,9 +114,15 @@ def _unfolded(
 def _optimized(
     parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
 ) -> LatentFit:
+    """Descent, before and after which pieces that lie far apart are brought near each other."""
     objective = _objective(settings, targets, units, settings.n_excluded)
     options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    return fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
+    if units.is_circle.any():  # where there is no way from one piece to another that is the way back, too
+        return fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
+    gap = GAPS[settings.density_kernel]
+    fit = fit_latent(objective, gathered(Z, gap), optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
+    Z = gathered(fit.Z, gap)
+    return fit if Z is fit.Z else replace(fit, Z=Z, objective=objective.value(Z))
 
 
 def _objective(settings: Settings, targets: Targets, units: LatentUnits, n_excluded: int) -> LatentObjective:
