@@ -131,7 +131,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     1.1 and -.5 % for arcs of 2,000. The hard choice took two to four times as long. On five other curves with noise of
     a tenth of their radius the two iterations moved them by .03 to .08 of the noise, and the error above the true
     curve's fell from 1.0 to .3 % on average with 2,000 rows; with noise of two tenths and more they moved them by more
-    than .1, mostly, and away from the true curve: distances of .040 became .056 with 400 rows
+    than .1, mostly, and away from the true curve: with two tenths and 400 rows distances of .039 became .050
     (``benchmarks/manifold_defaults.py``).
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
