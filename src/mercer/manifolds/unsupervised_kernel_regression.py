@@ -140,7 +140,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     Rows that do not lie near a surface of so few dimensions are another matter: to follow each of them tells more of
     its neighbours. Errors of nearest neighbours of new rows on maps of 2000 images of USPS, leave-one-out / neighbours
-    left out, are 8.1 / 12.8 %, of 1000 images of the digits of scikit-learn 4.1 / 4.5 %, and of oil flow 0.7 / 0.7 %
+    left out, are 8.1 / 12.8 %, of 1000 images of the digits of scikit-learn 4.1 / 4.5 %, and of oil flow 0.8 / 0.5 %
     (`benchmarks/ukr.py peers`): take "leave_one_out" where the map is for neighbours and not for the surface.
 
     The objective jumps where neighbours that are left out change places, and the fit may end at such a place. To go on
