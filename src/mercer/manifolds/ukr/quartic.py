@@ -72,7 +72,7 @@ class Cells:
 
         If they would be longer than `most`, offsets only.
         """
-        from mercer.manifolds.ukr.quartic_numba import find_neighbours
+        from mercer.manifolds.ukr.cells_numba import find_neighbours
 
         itself = np.arange(len(self.U)) if V is None else np.full(len(V), -1)
         V = self.U if V is None else padded(V, 2)
@@ -95,7 +95,7 @@ class Cells:
 
     def sums(self, V: Array) -> Array:
         """Sums over the sorted points of (1 - ||v - u||²)², where these are nearer than 1, for a reach of 1 or more."""
-        from mercer.manifolds.ukr.quartic_numba import sum_values
+        from mercer.manifolds.ukr.cells_numba import sum_values
 
         points, sums, (cells, sides, starts) = padded(V, 2), np.empty(len(V)), self.grid(V)
         over_strips(lambda s: sum_values(self.U, points[s], cells[s], sides, starts, sums[s]), len(V))
@@ -224,7 +224,7 @@ class _CellPairs:
         self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
     ) -> tuple[Array, Array | None]:
         """Errors, NaN for isolated rows, and their gradient."""
-        from mercer.manifolds.ukr.quartic_numba import cell_gradient, cell_pass
+        from mercer.manifolds.ukr.cell_pass_numba import cell_gradient, cell_pass
 
         n, cells = len(U), Cells(U, 1.0)
         features, d, step = cast(tuple[Array, int, int], self._targets.ordered(cells.order))

@@ -50,7 +50,7 @@ class Targets(Protocol):
         """The function that does the same for quartic weights of neighbours in lists, of points in another order."""
 
     def ordered(self, order: Array) -> tuple[Array, int, int] | None:
-        """What `quartic_numba.cell_pass` takes of points in another order; None without vectors."""
+        """What `cell_pass_numba.cell_pass` takes of points in another order; None without vectors."""
 
 
 # Called with start, stop, U, offsets, found, n_excluded, with_slopes, errors, Q: see `quartic_numba.vector_pass`.

@@ -1,0 +1,73 @@
+"""Compiled parts of the sparse pass for so many pairs within reach that lists of them would fill the memory."""
+
+import numpy as np
+from numba import int64, njit, void
+
+from mercer.manifolds.ukr.cells_numba import COMPILE, MATRIX, VECTOR, squared_distance
+from mercer.manifolds.ukr.quartic_numba import error_of, radius_of
+
+
+@njit(
+    void(
+        MATRIX, int64, int64, int64, int64, MATRIX, int64[:, ::1], int64[::1], int64[::1], int64, VECTOR, VECTOR,
+        MATRIX,
+    ),
+    **COMPILE,
+)  # fmt: skip
+def cell_pass(features, d, step, start, stop, U, cells, sides, starts, n_excluded, errors, radii, H):  # type: ignore[no-untyped-def]
+    """Errors as by `vector_pass`, with cells instead of lists; writes up to where neighbours do not count, and h_s."""
+    rows, weights, P = np.empty(0, np.int64), np.empty(0), np.empty(features.shape[1])
+    for s in range(start, stop):
+        last_low, last_high = max(cells[s, 2] - 1, 0), min(cells[s, 2] + 1, sides[2] - 1)
+        n = 0
+        for c0 in range(max(cells[s, 0] - 1, 0), min(cells[s, 0] + 2, sides[0])):
+            for c1 in range(max(cells[s, 1] - 1, 0), min(cells[s, 1] + 2, sides[1])):
+                row = (c0 * sides[1] + c1) * sides[2]
+                low, high = starts[row + last_low], starts[row + last_high + 1]
+                if n + high - low >= len(rows):
+                    room = np.zeros(n + 2 * (high - low) + 1)
+                    rows = np.concatenate((rows[:n], room.astype(np.int64)))
+                    weights = np.concatenate((weights[:n], room))
+                for j in range(low, high):
+                    distance = squared_distance(U, j, U, s)
+                    # Written before it is known whether it stays: no branch that cannot be foreseen.
+                    rows[n], weights[n] = j, distance
+                    n += (distance < 1.0) & (j != s)
+        radii[s] = radius_of(weights, n, n_excluded)
+        left = 0
+        for i in range(n):
+            rows[left], weights[left] = rows[i], (1.0 - weights[i]) ** 2 if weights[i] > radii[s] else 0.0
+            left += weights[left] > 0.0
+        if left == 0:
+            errors[s], H[s] = np.nan, 0.0
+            continue
+        errors[s] = error_of(features, d, step, s, rows, weights, left, P, H[s])
+
+
+@njit(
+    void(MATRIX, int64, int64, MATRIX, int64[:, ::1], int64[::1], int64[::1], VECTOR, MATRIX, MATRIX),
+    **COMPILE,
+)
+def cell_gradient(features, start, stop, U, cells, sides, starts, radii, H, gradient):  # type: ignore[no-untyped-def]
+    """Σ_r (Q_rs + Q_sr) (u_r - u_s) for points s from start to stop, from what `cell_pass` wrote."""
+    pull = np.empty(U.shape[1])
+    for s in range(start, stop):
+        last_low, last_high = max(cells[s, 2] - 1, 0), min(cells[s, 2] + 1, sides[2] - 1)
+        own, h, radius = features[s], H[s], radii[s]
+        pull[:] = 0.0
+        for c0 in range(max(cells[s, 0] - 1, 0), min(cells[s, 0] + 2, sides[0])):
+            for c1 in range(max(cells[s, 1] - 1, 0), min(cells[s, 1] + 2, sides[1])):
+                row = (c0 * sides[1] + c1) * sides[2]
+                for j in range(starts[row + last_low], starts[row + last_high + 1]):
+                    distance = squared_distance(U, j, U, s)
+                    if distance >= 1.0:
+                        continue
+                    mine, other = 0.0, 0.0
+                    for c in range(features.shape[1]):
+                        mine += features[j, c] * h[c]
+                        other += own[c] * H[j, c]
+                    slope = (mine if distance > radius else 0.0) + (other if distance > radii[j] else 0.0)
+                    slope *= 4.0 * (1.0 - distance)
+                    for k in range(U.shape[1]):
+                        pull[k] += slope * (U[j, k] - U[s, k])
+        gradient[s] = pull
