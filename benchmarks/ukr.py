@@ -360,9 +360,7 @@ def compare(where, rivals, X, y, X_test, y_test):
     least = min(value for who, value in distances.items() if not who.startswith("Mercer"))
     for who, what in (("Mercer", where), ("Mercer, leave one out", f"{where}, leave one out")):
         error, share = errors[who], distances[who] / least
-        # Of some 1000 test rows one more or less is chance: equal is what is within the standard error of a share.
-        chance = 100 * np.sqrt(best / 100 * (1 - best / 100) / len(y_test))
-        aim(f"{what}: error at most that of the best peer, {best:.1f} ± {chance:.1f} %", error, error <= best + chance)
+        aim(f"{what}: error at most that of the best peer, {best:.1f} %", error, error <= best + 1e-9)
         aim(f"{what}: squared distance as a share of the best peer's", share, share <= 1)
 
 

@@ -117,9 +117,8 @@ def _optimized(
     """Descent, before and after which pieces that lie far apart are brought near each other."""
     objective = _objective(settings, targets, units, settings.n_excluded)
     options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    if units.is_circle.any():  # where there is no way from one piece to another that is the way back, too
-        return fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
-    gap = GAPS[settings.density_kernel]
+    # Around a circle no piece can be moved away from one end without coming nearer to the other.
+    gap = np.inf if units.is_circle.any() else GAPS[settings.density_kernel]
     fit = fit_latent(objective, gathered(Z, gap), optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
     Z = gathered(fit.Z, gap)
     return fit if Z is fit.Z else replace(fit, Z=Z, objective=objective.value(Z))
