@@ -40,6 +40,24 @@ def test_a_small_budget_gives_the_same_product(X):
     np.testing.assert_allclose(Gram(Gaussian(), X, memory=10_000) @ V, Gaussian()(X) @ V, rtol=1e-10)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Multiquadric(), Linear()], ids=repr)
+def test_products_leave_out_what_lies_between_rows_of_zeros(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(2500, 3)), np.zeros((2500, 2))
+    V[rng.permutation(2500)[:500]] = rng.normal(size=(500, 2))
+    n_values, add_products = [], type(kernel)._add_products
+
+    def spy(self, left, right, *arguments):
+        n_values.append(len(left) * len(right))
+        add_products(self, left, right, *arguments)
+
+    monkeypatch.setattr(type(kernel), "_add_products", spy)
+    product = Gram(kernel, X) @ V
+    np.testing.assert_allclose(product, kernel(X) @ V, rtol=1e-10, atol=1e-10)
+    assert sum(n_values) < 0.36 * 2500**2  # all above the diagonal: half of them
+    assert not (Gram(kernel, X) @ (0.0 * V)).any()
+
+
 def test_row_blocks_cover_the_matrix(X):
     K = Gaussian()(X)
     blocks = list(Gram(Gaussian(), X, memory=8 * 900 * 200).row_blocks())

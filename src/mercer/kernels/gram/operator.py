@@ -43,8 +43,9 @@ class Gram(LinearOperator):
     Notes
     -----
     ``gram @ V`` works for vectors and for several right-hand sides at once, and so do SciPy's iterative solvers.
-    A symmetric matrix is evaluated by its upper half only; products may differ in the last digits from call to call,
-    since each thread adds up the tiles that it happens to take. Memory: copies of X and Y, the result, and `memory`.
+    A symmetric matrix is evaluated by its upper half only, and not between rows that are zero in V; products may differ
+    in the last digits from call to call, since each thread adds up the tiles that it happens to take. Memory: copies of
+    X and Y (two if many rows of V are zero), the result, and `memory`.
 
     Examples
     --------
@@ -124,14 +125,33 @@ class Gram(LinearOperator):
 
     def _symmetric_product(self, V: Array, n_threads: int) -> Array:
         """Each tile above the diagonal serves twice; every thread has a sum of its own."""
+        used = V.any(axis=1)
+        n_used = int(np.count_nonzero(used))
+        if len(V) - n_used < TILE:
+            return self._leading_product(V, len(V), n_threads)
+        # Rows of zeros come last, so that what lies between them need not be evaluated.
+        order, product = np.argsort(~used, kind="stable"), np.empty_like(V)
+        product[order] = self._permuted(order)._leading_product(V[order], n_used, n_threads)
+        return product
+
+    def _permuted(self, order: Array) -> Gram:
+        part = copy(self)
+        part._sides = Sides(take(self._sides.left, order), take(self._sides.right, order), self.shape, self.dtype)
+        return part
+
+    def _leading_product(self, V: Array, n_used: int, n_threads: int) -> Array:
+        """The product with a V of which only the first rows are not zero."""
 
         def add_tile(tile: Tile, total: Array) -> None:
             rows, columns = tile
             below = () if rows == columns else (V[rows], total[columns])
             self.kernel._add_products(*self._sides_of(tile), V[columns], total[rows], *below)
 
-        n_tiles = -(-self.shape[0] // TILE)
-        tiles = self._with_progress(upper_triangle(self.shape[0]), n_tiles * (n_tiles + 1) // 2)
+        n_tiles, n_panels = -(-self.shape[0] // TILE), -(-n_used // TILE)
+        tiles = self._with_progress(
+            (tile for tile in upper_triangle(self.shape[0]) if tile[0].start < n_used),
+            n_panels * n_tiles - n_panels * (n_panels - 1) // 2,
+        )
         totals = run_threaded(add_tile, tiles, lambda: np.zeros((self.shape[0], V.shape[1]), V.dtype), n_threads)
         return sum(totals[1:], start=totals[0])
 
