@@ -27,6 +27,7 @@ from mercer.solvers.smo import state
 from mercer.solvers.smo.active_set import solve_by_active_set
 from mercer.solvers.smo.block_numba import descend
 from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.free_system import FreeSystem
 from tests.contracts.all_problems import labels, rows, smooth_targets
 
 N = 300
@@ -289,7 +290,8 @@ def test_active_set_finds_the_optimum_that_pairs_come_near(loss, paired, precisi
     problem = program(loss, C=10.0, n=60, columns=int(paired), formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
     descend(problem.gram, 0, g, B, box.rows, paired, 1e-3, 100_000)
-    assert solve_by_active_set(problem.gram, g, B, box.rows, paired=paired, slack=1e-5, precision=precision)
+    system = FreeSystem(precision)
+    assert solve_by_active_set(problem.gram, g, B, box.rows, paired=paired, slack=1e-5, system=system)
     assert abs(B.sum()) < 1e-9 or not paired
     assert np.all(box.low <= B)
     assert np.all(box.high >= B)
@@ -305,19 +307,19 @@ def test_active_set_that_is_far_from_the_optimum_changes_nothing():
     B = np.where(problem.y > 0, 5.0, -5.0)
     g = problem.gram @ B - problem.y
     before = B.copy(), g.copy()
-    assert not solve_by_active_set(problem.gram, g, B, box.rows, paired=True, slack=0.0, precision=1e-7)
+    system = FreeSystem(1e-7)
+    assert not solve_by_active_set(problem.gram, g, B, box.rows, paired=True, slack=0.0, system=system)
     np.testing.assert_array_equal((B, g), before)
 
 
 def test_active_set_gives_up_where_it_cannot_solve():
     problem = program(EpsilonInsensitive(0.1), C=10.0, n=60, formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
-    assert not solve_by_active_set(
-        problem.gram, g, B, box.rows, paired=True, slack=0.0, precision=1e-7
-    )  # no variable is free
+    system = FreeSystem(1e-7)  # no variable is free
+    assert not solve_by_active_set(problem.gram, g, B, box.rows, paired=True, slack=0.0, system=system)
     B[:2] = 1.0, -1.0
     indefinite = np.ones((60, 60)) - 2 * np.eye(60)
-    assert not solve_by_active_set(indefinite, g, B, box.rows, paired=True, slack=0.0, precision=1e-7)
+    assert not solve_by_active_set(indefinite, g, B, box.rows, paired=True, slack=0.0, system=system)
     assert B.tolist()[:3] == [1.0, -1.0, 0.0]
 
 

@@ -10,7 +10,7 @@ from mercer.losses import EpsilonInsensitive, Expectile, Hinge, Huber, Laplace, 
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
 from mercer.solvers import SMO, InteriorPoint
-from mercer.solvers.smo import halves
+from mercer.solvers.smo import halves, state
 from mercer.solvers.smo.block_numba import descend
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
@@ -41,7 +41,8 @@ def violation_of(box, B, g, *, paired):
 
 @pytest.fixture
 def divided(monkeypatch):
-    """Small blocks are divided too, and after few steps; counts how often."""
+    """Small blocks are divided too, after few steps and before a Newton step is tried; counts how often."""
+    monkeypatch.setattr(state, "_PATIENCE", (8, 16, 128))
     monkeypatch.setattr(halves, "LEAST_DIVIDED", 8)
     monkeypatch.setattr(halves, "_ON_BLOCK", 1)
     cuts_seen, on_parts = [], halves._descend_on_parts

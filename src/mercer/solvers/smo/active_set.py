@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mercer.kernels.blas import single_threaded_blas
+from mercer.solvers.smo.free_system import FreeSystem
 
 Array = NDArray[Any]
 
@@ -25,27 +24,28 @@ def cost_of_active_set(B: Array, box: Array) -> int:
 
 
 def solve_by_active_set(
-    K: Array, g: Array, B: Array, box: Array, *, paired: bool, slack: float, precision: float
+    K: Array, g: Array, B: Array, box: Array, *, paired: bool, slack: float, system: FreeSystem
 ) -> bool:
     """Go to the minimum over a block if it is near: guess the free variables, solve for them, guess again.
 
     The primal-dual active set method [Hintermueller2002]_. Free variables that leave their piece of the price are fixed
     where they left it, fixed ones that want to move by more than `slack` become free; once no guess is wrong, the block
-    is solved. Changes g = KB - y and B in place, or nothing if that does not happen; returns whether it did. The
-    entries of K are right up to `precision`, or to that of their type. See `descend` for the other arguments.
+    is solved. Changes g = KB - y and B in place, or nothing if that does not happen; returns whether it did. See
+    `descend` for the arguments; `system` solves for the steps.
     """
     low, high, up, down, curve_up, curve_down = box
     split, fixed = _split(box), _fixed(B, box)
     above, at = B > 0, B.copy()
+    system.enter(K)
     for _ in range(_MAX_GUESSES):
         free = np.flatnonzero(~fixed)
         if len(free) < 2:
             return False
         change = np.where(fixed, at - B, 0.0)
         slope = g + K @ change.astype(K.dtype) if change.any() else g
-        curve = np.where(above, curve_up, curve_down)[free]
-        wanted = slope[free] + np.where(above, up, -down)[free] + curve * B[free]
-        step = _newton_step(K, free, wanted, curve, -change.sum() if paired else None, precision)
+        curve = np.where(above, curve_up, curve_down)
+        wanted = slope + np.where(above, up, -down) + curve * B
+        step = system.step(free, curve, wanted, -change.sum() if paired else None)
         if step is None:
             return False
         change[free], offset = step
@@ -78,27 +78,3 @@ def _split(box: Array) -> Array:
 def _fixed(B: Array, box: Array) -> Array:
     """Whether a variable is where its price changes."""
     return np.asarray((box[0] >= B) | (box[1] <= B) | (_split(box) & (B == 0)))
-
-
-def _newton_step(
-    K: Array, free: Array, slope: Array, curve: Array, total: float | None, precision: float
-) -> tuple[Array, float] | None:
-    """The change of the free variables, with a given sum if there is one, and its multiplier; None if it is not known.
-
-    In the precision of K: what is added to its diagonal makes it positive in spite of rounding.
-    """
-    precision = max(precision, float(np.finfo(K.dtype).eps))
-    dtype: Any = np.float32 if precision >= np.finfo(np.float32).eps else np.float64
-    matrix = np.take(K[free], free, axis=1).astype(dtype, copy=False)
-    rounding = 8.0 * np.sqrt(len(free)) * precision
-    matrix[np.diag_indices(len(free))] += (curve + rounding * matrix.diagonal()).astype(dtype)
-    right_sides = np.stack([-slope, np.ones(len(free))], axis=1).astype(dtype)
-    with single_threaded_blas:  # a second thread gains little here, and waits long where cores are busy
-        try:
-            factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            return None
-        step, ones = cho_solve(factor, right_sides, check_finite=False).T.astype(np.float64)
-    offset = 0.0 if total is None else float((total - step.sum()) / ones.sum())
-    step += offset * ones
-    return (step, offset) if np.isfinite(step).all() else None

@@ -13,6 +13,7 @@ from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.free_system import FreeSystem
 from mercer.solvers.smo.halves import LEAST_DIVIDED, descend_by_halves
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
@@ -22,11 +23,13 @@ Array = NDArray[Any]
 # Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables.
 SMALLEST_BLOCK = 1024
 _LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2048, 4096, 0.8
-# A block is left when its largest violation has fallen to this share. After as many steps on pairs as cost these
-# multiples of a guess of the free variables at the optimum, such guesses are tried, if the relative gap is below this,
-# so that they may be right, or if there are few, or if pairs get nowhere; they may be wrong by this share of the
-# violation that is aimed at.
-_SHARE, _PATIENCE, _NEAR, _SLACK = 0.1, (2, 4, 8, 16, 128), 0.05, 0.1
+# A block is left when its largest violation has fallen to the first share or, after steps that cost as much as a guess
+# of the free variables at the optimum, to the second: the next blocks move what is left again anyway.
+_SHARE, _LARGE_SHARE = 0.1, 0.33
+# After as many steps on pairs as cost these multiples of a guess, guesses are tried, if the relative gap is below this,
+# so that they may be right, or if there are few variables, or if pairs get nowhere; they may be wrong by this share of
+# the violation that is aimed at.
+_PATIENCE, _NEAR, _SLACK = (1, 2, 4, 8, 16, 128), 0.05, 0.1
 _FEW = 100
 # A larger share will do if the gap is then below this share of the wanted one.
 _ENOUGH = 0.7
@@ -63,6 +66,7 @@ class State:
         self._enter_stage()
         self._columns = columns_of(problem.gram, options.memory)
         n = len(problem.y)
+        self._system = FreeSystem(self._columns.precision)
         self._axis = leading_axis(self._columns, n) if min(self._block, n) >= LEAST_DIVIDED else np.zeros(n)
         self._paired = bool(problem.columns.any())
         self._scale = float(np.abs(problem.y).max())
@@ -117,11 +121,10 @@ class State:
         for patience in _PATIENCE:
             n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
             violation = descend_by_halves(K, g, B, box, paired=self._paired, target=target, max_steps=n_steps)
-            if violation <= target:
+            if violation <= max(target, _LARGE_SHARE * self._violation):
                 break
             if near or patience == _PATIENCE[-2]:
-                precision = self._columns.precision
-                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, precision=precision)
+                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, system=self._system)
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False

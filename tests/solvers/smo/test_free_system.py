@@ -1,0 +1,86 @@
+"""Newton steps by one factor for several sets of variables, against a solution of each system by itself."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Gaussian
+from mercer.solvers.smo import free_system
+from mercer.solvers.smo.free_system import FreeSystem
+from tests.contracts.all_problems import rows
+
+N = 90
+
+
+def sets_of_variables(rng):
+    """Some that are near to each other, and one that is not."""
+    first = np.sort(rng.permutation(N)[:60])
+    others = np.setdiff1d(np.arange(N), first)
+    yield first
+    yield np.setdiff1d(first, first[[0, 7]])
+    yield np.sort(np.r_[np.setdiff1d(first, first[[7, 30]]), others[:3]])
+    yield first
+    yield np.arange(N)
+    yield np.arange(2, N - 1)
+
+
+def slow_step(K, free, curve, slope, total):
+    """The bordered system of one set."""
+    n = len(free)
+    matrix, right_side = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    matrix[:n, :n] = K[np.ix_(free, free)] + np.diag(curve[free])
+    matrix[n, n], right_side[:n] = 1.0, -slope[free]
+    if total is not None:
+        matrix[:n, n], matrix[n, :n], matrix[n, n], right_side[n] = -1.0, 1.0, 0.0, total
+    solution = np.linalg.solve(matrix, right_side)
+    return solution[:n], solution[n]
+
+
+@pytest.fixture
+def factored(monkeypatch):
+    """Sizes of the systems that are factored."""
+    sizes, factorise = [], FreeSystem._factorise
+    monkeypatch.setattr(
+        FreeSystem, "_factorise", lambda self, free, curve: (sizes.append(len(free)), factorise(self, free, curve))[1]
+    )
+    return sizes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("total", [None, 0.3])
+def test_steps_are_those_of_each_system(dtype, total, factored):
+    rng = np.random.default_rng(0)
+    K = Gaussian(0.1)(rows(N)) + np.eye(N)
+    system = FreeSystem(float(np.finfo(dtype).eps))
+    system.enter(K.astype(dtype))
+    for free in sets_of_variables(rng):
+        slope, curve = rng.normal(size=N), np.ones(N)
+        curve[::7] = 2.0
+        if len(free) == 58:
+            curve[free[:4]] = 3.0  # variables that went to the other piece of their price
+        expected = slow_step(K, free, curve, slope, total)
+        step, offset = system.step(free, curve, slope, total)
+        np.testing.assert_allclose(step, expected[0], rtol=0, atol=3e3 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(offset, expected[1], rtol=0, atol=3e3 * np.finfo(dtype).eps)
+    assert factored == [60, 90]
+
+
+def test_sets_that_differ_much_are_factored(monkeypatch, factored):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(free_system, "_FEW", 0)
+    monkeypatch.setattr(free_system, "_CORRECTED", 0.0)
+    system = FreeSystem(1e-16)
+    system.enter(Gaussian(0.1)(rows(N)) + np.eye(N))
+    for free in sets_of_variables(rng):
+        system.step(free, np.zeros(N), rng.normal(size=N), 0.0)
+    assert factored == [60, 58, 61, 60, 90, 87]
+
+
+def test_there_is_no_step_where_the_matrix_is_not_positive():
+    system = FreeSystem(1e-16)
+    system.enter(np.ones((20, 20)) - 2 * np.eye(20))
+    assert system.step(np.arange(3), np.zeros(20), np.ones(20), None) is None
+    system.enter(np.zeros((20, 20)))
+    assert system.step(np.arange(4), np.ones(20), np.ones(20), None) is not None
+    assert system.step(np.arange(5), np.r_[np.ones(4), np.zeros(16)], np.ones(20), None) is None  # 0 on the diagonal
+    system.enter(np.eye(20))
+    assert system.step(np.arange(3), np.zeros(20), np.full(20, np.inf), None) is None
