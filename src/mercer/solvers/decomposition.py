@@ -15,7 +15,8 @@ from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
 
-# The gap or the dual value must improve by these shares of the gap within the rounds that `Watch` waits.
+# The gap must fall to this share of itself, or the dual value rise by this share of the gap that is wanted, within the
+# rounds that `Watch` waits: near the solution the dual value has much less left to rise than the gap has to fall.
 _FALLS, _RISES = 0.99, 1e-3
 
 
@@ -55,10 +56,12 @@ class Watch:
     ----------
     every : int
         Number of rounds that may pass without a gain.
+    tol : float
+        The relative gap that is wanted.
     """
 
-    def __init__(self, every: int):
-        self._every = every
+    def __init__(self, every: int, tol: float):
+        self._every, self._tol = every, tol
         self._seen: list[Iterate] = []
         self._least_gap = float("inf")
         self.tired = False
@@ -70,7 +73,8 @@ class Watch:
         if len(self._seen) <= self._every:
             return
         gap = min(seen.gap for seen in self._seen)
-        gains = iterate.dual - self._seen[0].dual > _RISES * gap or gap < _FALLS * self._least_gap
+        wanted = min(gap, self._tol * (abs(iterate.primal) + 1.0))
+        gains = iterate.dual - self._seen[0].dual > _RISES * wanted or gap < _FALLS * self._least_gap
         self.stalled = self.tired and not gains
         self.tired = not gains
         self._least_gap = min(gap, self._least_gap)
@@ -99,7 +103,7 @@ class Decomposition(Solver):
         status: Status = "max_iter"
         enough, patience = self._limits(problem)
         max_iter = enough if options.max_iter is None else options.max_iter
-        watch = Watch(patience)
+        watch = Watch(patience, options.tol)
         state = self._start(problem, options)
         progress = tqdm(desc=self.name, unit="block", disable=not options.verbose)
         try:
