@@ -34,8 +34,8 @@ _FEWEST_ROWS = 50
 _SOFT_TOL = 10.0
 # A soft curve is ended by hard iterations if these move it by no more than this share of the noise.
 _SHARE_MOVED = 0.1
-# Most coordinates that are tried, and neighbours of the graphs of Isomap that models are started from.
-_MOST_COMPONENTS, _NEIGHBOURS = 3, (5, 8, 12)
+# Most coordinates that are tried, and neighbours and landmarks of the graphs of Isomap that models are started from.
+_MOST_COMPONENTS, _NEIGHBOURS, _LANDMARKS = 3, (5, 8, 12), 150
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,10 @@ class _Trainer:
             return {"given": self._given(space)[some]}
         if init != "auto":
             return {init: start_coordinates(some_rows, space, init)}
-        starts = {f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n) for n in _NEIGHBOURS}
+        starts = {
+            f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n, n_landmarks=_LANDMARKS)
+            for n in _NEIGHBOURS
+        }
         return {**starts, "pca": start_coordinates(some_rows, space, "pca")}
 
 
