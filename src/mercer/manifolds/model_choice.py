@@ -35,7 +35,7 @@ PENALTIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 _WIDTH_STEP, _PENALTY_STEP, _MOST_MOVES = 1.7, 10.0, 3
 # Penalties after which starts are compared, those of them that are followed at all widths, settings whose held-out
 # density is computed, if their AIC is no further from the best than a margin, and folds for that.
-_FIRST_PENALTIES, _STARTS, _FINALISTS, _MARGIN, _FOLDS = 3, 2, 6, 30.0, 5
+_FIRST_PENALTIES, _STARTS, _FINALISTS, _MARGIN, _FOLDS = 3, 2, 3, 30.0, 5
 # A rung of the ladder is climbed for a gain of so many of its standard errors.
 _ERRORS = 2.0
 # When fits that are compared end; soft ones are started by a hard one.
@@ -98,7 +98,7 @@ class ModelChoice:
 
     The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
-    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of six in
+    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of three in
     five folds is taken, or a better one around it, on the grid or beyond its edges. The screening follows falling
     penalties, at the middle width for all starts, and then for the best two of these, if they differ, at widths outward
     from there until AIC rises.

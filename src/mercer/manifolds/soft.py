@@ -128,9 +128,15 @@ def soft_map(
 
 
 def soft_fit(
-    X: Array, start: LatentMap, basis: LatentBasis, penalty: float, stopping: Stopping, callback: Callback | None = None
+    X: Array,
+    start: LatentMap,
+    basis: LatentBasis,
+    penalty: float,
+    stopping: Stopping,
+    callback: Callback | None = None,
+    variance: float | None = None,
 ) -> ManifoldFit:
-    """The map of `soft_map` with the projections of the rows on it; its history is that of EM.
+    """The map of `soft_map`, by its parameters, with the projections of the rows on it; its history is that of EM.
 
     The callback is that of `fit_manifold`, and has rows projected after each iteration; it is told only R_reg.
     """
@@ -146,7 +152,7 @@ def soft_fit(
     def tell(iteration: int, f: LatentMap) -> Any:
         return callback is not None and callback(iteration, fit_of(f, None, iteration, "max_iter"))
 
-    soft = soft_map(X, start, basis, penalty, stopping, accelerated=True, tell=tell)
+    soft = soft_map(X, start, basis, penalty, stopping, variance=variance, accelerated=True, tell=tell)
     return fit_of(soft.map, soft.history, len(soft.history) - 1, soft.status)
 
 
@@ -179,7 +185,7 @@ def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> M
     def tell(iteration: int, fit: ManifoldFit) -> Any:
         return callback is not None and callback(soft.n_iter + iteration, fit)
 
-    end = fit_manifold(X, soft.map, soft.map.basis, soft.penalty, max_iter=_LAST, callback=tell)
+    end = fit_manifold(X, soft, soft.map.basis, soft.penalty, max_iter=_LAST, callback=tell)
     status = end.status if end.status == "interrupted" else soft.status
     return replace(end, history=soft.history, n_iter=soft.n_iter, status=status)
 
