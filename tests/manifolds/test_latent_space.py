@@ -28,6 +28,16 @@ def test_grid_and_its_neighbours():
                 np.testing.assert_allclose(np.sort(step), [0.0, 0.5 if a >= 2 else 1.0])
 
 
+def test_places_in_cells():
+    space = LatentSpace(("interval", "circle"))
+    Z = np.vstack([np.random.default_rng(0).uniform(-1, 1, size=(50, 2)), [[1.0, -1.0], [-1.0, 0.999]]])
+    g, places = space.in_cells(Z)
+    centres, side = space.cells
+    np.testing.assert_array_equal(g, np.abs(Z[:, None] - centres).max(axis=2).argmin(axis=1))
+    np.testing.assert_allclose(centres[g] + places * side / np.sqrt(12), Z)
+    assert np.abs(places).max() <= np.sqrt(3) + 1e-12
+
+
 def test_sides_keep_the_spacing():
     space = LatentSpace(("interval", "circle"))
     for spacing in (0.11, 0.35, 0.5, 5.0):

@@ -16,9 +16,11 @@ from mercer.manifolds import (
     soft_fit,
     soft_map,
 )
+from mercer.manifolds.adaptation import Adaptation
 from mercer.manifolds.density import Cells
+from mercer.manifolds.latent_kernels import default_kernel
 from mercer.manifolds.soft import share_moved
-from mercer.quantizers import Stopping
+from mercer.quantizers import SquaredCost, Stopping
 
 BOX = np.linspace(-1, 1, 500)[:, None]
 LINE, PLANE = LatentSpace(("interval",)), LatentSpace(("interval", "interval"))
@@ -77,6 +79,34 @@ def test_start_may_have_another_basis():
     assert soft.status == "optimal"
     assert distance_to_arc(soft.map) < 0.03
     assert 4 < soft.n_parameters < 12
+
+
+@pytest.mark.parametrize("topology", ["interval", "circle"])
+def test_starts_from_coordinates(topology):
+    X, t = make_arc(200, noise=0.1, random_state=0)
+    space = LatentSpace((topology,))
+    basis = LatentBasis(space, default_kernel(space, np.array([0.5])), (8,))
+    Z = t[:, None] / np.pi - 1
+    adapted = Adaptation(Rows(X), basis, 1e-4).solve(Z, SquaredCost())
+    soft, twin = (
+        soft_map(X, start, basis, 1e-4, Stopping(1e-12, 2000), variance=np.sum((X - adapted(Z)) ** 2) / len(X))
+        for start in (Z, adapted)
+    )
+    # Within a cell the map is taken as linear.
+    assert soft.history[0] == pytest.approx(twin.history[0], rel=1e-3)
+    assert soft.history[-1] == pytest.approx(twin.history[-1], rel=1e-6)
+
+
+def test_goes_on_with_another_penalty():
+    X, t = make_arc(200, angle=4.0, noise=0.1, random_state=0)
+    basis = LatentBasis(LINE, Gaussian(0.4), (9,))
+    large = soft_map(X, t[:, None] / 2 - 1, basis, 1e-2, Stopping(1e-5, 100))
+    small, again = (
+        soft_map(X, start, basis, 1e-3, Stopping(1e-5, 100), variance=large.density.variance)
+        for start in (large, large.map)
+    )
+    np.testing.assert_allclose(small.history, again.history, rtol=1e-9)
+    assert np.all(np.diff(small.history) <= 0)
 
 
 def test_leaps_come_farther_with_as_many_steps():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import pi
 from typing import Any, Self
@@ -14,6 +15,8 @@ from mercer.kernels.columnwise import ColumnProduct, frequency_vectors, product_
 
 _MAX_TERMS = 10_000
 _NEGLIGIBLE = 1e-17
+# Values of a kernel that are computed at once.
+_AT_ONCE = 2**17
 
 
 class PeriodicGaussian(Kernel):
@@ -260,41 +263,52 @@ class Periodized(Kernel):
 
     def _tile(self, left: Array, right: Array) -> Array:
         period = self._positive("period")
-        coefficients = self._fourier_coefficients() if left.shape[1] == 1 else None
+        n_images = self._n_images(left.shape[1])
+        coefficients = self._fourier_coefficients(n_images) if left.shape[1] == 1 else None
         if coefficients is not None:
             return cosine_series(2 * pi / period * (left - right.T), coefficients)
-        total = np.zeros((len(left), len(right)))
-        for shift in self._shifts(left.shape[1]):
-            total += self.kernel(left + shift, right)
-        return total
+        return self._sum_over_images(lambda images: self.kernel(images, right), left, n_images, (len(right),))
 
     def _diagonal(self, left: Array, right: Array) -> Array:
         return np.full(len(left), self._tile(left[:1], left[:1])[0, 0])
 
     def _gradient(self, X: Array, Y: Array) -> Array:
         period = self._positive("period")
-        coefficients = self._fourier_coefficients() if X.shape[1] == 1 else None
+        n_images = self._n_images(X.shape[1])
+        coefficients = self._fourier_coefficients(n_images) if X.shape[1] == 1 else None
         if coefficients is not None:
             return (2 * pi / period * cosine_series_slope(2 * pi / period * (X - Y.T), coefficients))[..., None]
-        gradient = np.zeros((len(X), len(Y), X.shape[1]))
-        for shift in self._shifts(X.shape[1]):
-            gradient += self.kernel.gradient(X % period + shift, Y % period)
-        return gradient
+        X, Y = X % period, Y % period
+        return self._sum_over_images(lambda images: self.kernel.gradient(images, Y), X, n_images, (len(Y), X.shape[1]))
 
-    def _shifts(self, n_columns: int) -> Any:
-        """Translations to all images that matter."""
-        n_images = self._n_images(n_columns)
+    def _sum_over_images(
+        self, values_of: Callable[[Array], Array], X: Array, n_images: int | None, shape: tuple[int, ...]
+    ) -> Array:
+        """Sum of values_of(rows), with this shape for each row, over the images of the rows of X.
+
+        Many images at once where rows are few: a call of the kernel would take longer than what it computes.
+        """
+        total, shifts = np.zeros((len(X), *shape)), self._shifts(n_images, X.shape[1])
+        step = max(1, _AT_ONCE // max(1, total.size))
+        for start in range(0, len(shifts), step):
+            images = shifts[start : start + step, None] + X
+            total += values_of(images.reshape(-1, X.shape[1])).reshape(-1, *total.shape).sum(axis=0)
+        return total
+
+    def _shifts(self, n_images: int | None, n_columns: int) -> Array:
+        """Translations to all images that matter, one in each row."""
         if n_images is None or (2 * n_images + 1) ** n_columns > _MAX_TERMS:
             raise self._complain(
                 "kernel", "one whose sum over images converges soon", self.kernel, "choose one that falls faster "
                 "within the period, or a sum of kernels on single columns"
             )  # fmt: skip
         steps = self._positive("period") * np.arange(-n_images, n_images + 1)
-        return (np.array(shift) for shift in product(steps, repeat=n_columns))
+        return np.array(list(product(steps, repeat=n_columns)))
 
     def _n_images(self, n_columns: int) -> int | None:
         """Number of images to each side beyond which the sum changes nothing, None if there are too many."""
-        n = np.arange(1, _MAX_TERMS // 2)
+        # All of the first, and then as many as tell to within a few per cent.
+        n = np.unique(np.geomspace(1, _MAX_TERMS // 2, 200).astype(int))
         # Rows lie within one period, so that image n is at least n - 1 periods away. Zeros of the kernel on a lattice
         # must not pass for its end: look between the lattice points too. n^d bounds how many images there are.
         distances = self._positive("period") * (n - 1 + np.array([[0.0], [0.29], [0.5], [0.83]])).ravel()
@@ -304,11 +318,10 @@ class Periodized(Kernel):
             axis=(0, 1),
         )
         matters = np.flatnonzero(values * n_columns * n.astype(float) ** n_columns > _NEGLIGIBLE * values[0])
-        return int(matters[-1]) + 1 if matters[-1] < len(n) - 1 else None
+        return int(n[matters[-1] + 1]) - 1 if matters[-1] < len(n) - 1 else None
 
-    def _fourier_coefficients(self) -> Array | None:
+    def _fourier_coefficients(self, n_images: int | None) -> Array | None:
         """Coefficients of the cosine series in one dimension if it is shorter than the sum over images, else None."""
-        n_images = self._n_images(1)
         if not self.kernel.has_spectrum or (n_images is not None and n_images <= 8):
             return None
         limit = _MAX_TERMS if n_images is None else 4 * n_images

@@ -87,13 +87,16 @@ class LatentBasis:
 
     def functions(self, Z: Array) -> Array:
         """Kernel functions, then polynomials."""
-        polynomials = self.polynomials(Z)
         if self.tables is None:
-            return np.hstack([self.kernel(Z, self.nodes), polynomials])
+            return self._functions_by_kernel(Z)
+        polynomials = self.polynomials(Z)
         functions = np.empty((len(Z), len(self.nodes) + polynomials.shape[1]))
         self.tables.fill(Z, functions)
         functions[:, len(self.nodes) :] = polynomials
         return functions
+
+    def _functions_by_kernel(self, Z: Array) -> Array:
+        return np.hstack([self.kernel(Z, self.nodes), self.polynomials(Z)])
 
     @cached_property
     def mixing(self) -> Array:
@@ -131,7 +134,9 @@ class LatentBasis:
     def cell_features(self) -> tuple[Array, Array]:
         """Features at the cells of the space, and how much they change over a standard deviation within a cell."""
         points, side = self.space.cells
-        return self.features(points), self.slopes(points) * (side / np.sqrt(12.0))
+        # To make tables takes longer than these few points, and a basis that is only tried needs none.
+        features = self._functions_by_kernel(points) @ self.mixing
+        return features, self.slopes(points) * (side / np.sqrt(12.0))
 
     def map_of(self, coefficients: Array) -> LatentMap:
         """The map with these coefficients of the features."""

@@ -82,6 +82,14 @@ class LatentSpace:
         axis = -1.0 + side * (np.arange(n) + 0.5)
         return np.stack(np.meshgrid(*[axis] * self.n_dims, indexing="ij"), axis=-1).reshape(-1, self.n_dims), side
 
+    def in_cells(self, Z: Array) -> tuple[Array, Array]:
+        """The positions of the cells that points lie in, and where they do, in standard deviations within a cell."""
+        centres, side = self.cells
+        n = round(PERIOD / side)
+        along = np.clip(((Z + 1.0) / side).astype(int), 0, n - 1)
+        g = np.ravel_multi_index(tuple(along.T), (n,) * self.n_dims)
+        return g, (Z - centres[g]) / (side / np.sqrt(12.0))
+
     def neighbours(self, sides: tuple[int, ...]) -> Array:
         """Positions in the grid of the points before and after each one, along each coordinate; -1 where none is."""
         position = np.arange(int(np.prod(sides))).reshape(sides)

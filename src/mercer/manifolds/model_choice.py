@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -21,9 +22,9 @@ from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import Callback, ManifoldFit, fit_manifold
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.projection import Rows, residuals_at
+from mercer.manifolds.projection import Rows
 from mercer.manifolds.soft import soft_map
-from mercer.quantizers import SquaredCost, Stopping
+from mercer.quantizers import Stopping
 
 Array = NDArray[Any]
 
@@ -32,13 +33,14 @@ WIDTHS = ((0.1, 0.17, 0.28, 0.48, 0.8), (0.2, 0.34, 0.58, 1.0), (0.6, 0.77, 1.0)
 PENALTIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 # Beyond the ends of these, values continue by these factors; the best is left for a neighbour so often at most.
 _WIDTH_STEP, _PENALTY_STEP, _MOST_MOVES = 1.7, 10.0, 3
-# Starts that are followed at all widths, settings whose held-out density is computed, and folds for that.
-_STARTS, _FINALISTS, _FOLDS = 2, 6, 5
+# Penalties after which starts are compared, those of them that are followed at all widths, settings whose held-out
+# density is computed, if their AIC is no further from the best than a margin, and folds for that.
+_FIRST_PENALTIES, _STARTS, _FINALISTS, _MARGIN, _FOLDS = 3, 2, 3, 30.0, 5
 # A rung of the ladder is climbed for a gain of so many of its standard errors.
 _ERRORS = 2.0
 # When fits that are compared end; soft ones are started by a hard one.
 _SCREENING, _JUDGED = Stopping(1e-3, 5), Stopping(1e-4, 12)
-_SOFT_SCREENING, _SOFT_JUDGED = Stopping(3e-3, 8), Stopping(1e-3, 20)
+_SOFT_SCREENING, _SOFT_JUDGED = Stopping(3e-3, 9), Stopping(1e-3, 20)
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,10 @@ class ModelChoice:
 
     The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
-    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of six in
-    five folds is taken, or a better one around it, on the grid or beyond its edges.
+    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of three in
+    five folds is taken, or a better one around it, on the grid or beyond its edges. The screening follows falling
+    penalties, at the middle width for all starts, and then for the best two of these, if they differ, at widths outward
+    from there until AIC rises.
 
     Parameters
     ----------
@@ -211,22 +215,44 @@ class ModelChoice:
     def _best_manifold(self, q: int, space: LatentSpace) -> Candidate:
         starts = self.starts_for(space)
         widths = self._widths(q)
-        middle = widths[len(widths) // 2]
-        found = self._paths([partial(self._path, q, middle, name, start) for name, start in starts.items()])
-        best_of = {name: min(c.aic for c in found if c.start == name) for name in starts}
-        followed = sorted(starts, key=lambda name: best_of[name])[:_STARTS]
-        found += self._paths(
-            [partial(self._path, q, w, name, starts[name]) for w in widths if w is not middle for name in followed]
-        )
-        finalists = self._judged(sorted(found, key=lambda c: c.aic)[:_FINALISTS])
+        middle = len(widths) // 2
+        paths = {name: self._path(q, widths[middle], name, start) for name, start in starts.items()}
+        found = self._walked(list(paths.values()), _FIRST_PENALTIES)
+        more = []
+        for name, aic in self._followed(found).items():
+            for others in (widths[:middle][::-1], widths[middle + 1 :]):
+                more.append(self._outward(q, others, name, starts[name], aic))
+            more.append(paths[name])
+        found += self._walked(more)
+        finalists = self._judged(_promising(found, _FINALISTS))
         return self._climbed_to(max(finalists, key=lambda c: c.held_out), found)
 
-    def _paths(self, paths: Sequence[Callable[[], Iterable[Candidate]]]) -> list[Candidate]:
-        """All candidates of several paths, also kept; if it is interrupted, those that there are."""
+    def _followed(self, found: Sequence[Candidate]) -> dict[str, float]:
+        """The best starts, and their AIC, but for those that have come to the same manifold as a better one."""
+        best_of: dict[str, float] = {}
+        for candidate in sorted(found, key=lambda c: c.aic):
+            best_of.setdefault(candidate.start, candidate.aic)
+        (best, least), *others = list(best_of.items())[:_STARTS]
+        same = 2 * len(self.X) * _SOFT_SCREENING.tol  # what another step may change it by
+        return {best: least, **{name: aic for name, aic in others if aic > least + same}}
+
+    def _outward(self, q: int, widths: Sequence[float], name: str, start: Array, aic: float) -> Iterator[Candidate]:
+        """Paths at widths further and further from one with this AIC, up to the first whose AIC is larger."""
+        for width in widths:
+            least = np.inf
+            for candidate in self._path(q, width, name, start):
+                least = min(least, candidate.aic)
+                yield candidate
+            if least > aic:
+                break
+            aic = least
+
+    def _walked(self, paths: Sequence[Iterator[Candidate]], most: int | None = None) -> list[Candidate]:
+        """The next candidates of several paths, also kept; if it is interrupted, those that there are."""
         found: list[list[Candidate]] = [[] for _ in paths]
 
         def follow(number: int) -> None:
-            for candidate in paths[number]():
+            for candidate in islice(paths[number], most):
                 found[number].append(candidate)
 
         try:
@@ -241,46 +267,43 @@ class ModelChoice:
         with single_threaded_blas:
             run_threaded(lambda number, _: work(cast(Any, number)), numbers, lambda: None, self._n_threads)
 
-    def _path(self, q: int, width: float, name: str, start: Any) -> Iterable[Candidate]:
+    def _path(self, q: int, width: float, name: str, start: Any) -> Iterator[Candidate]:
         """Candidates for all penalties, each started from the one before."""
         basis = self.basis_for(q, width)
-        variance = None
-        if self.soft:
-            Z = basis.space.inside(start)
-            start = Adaptation(self._rows, basis, self.penalties[0]).solve(Z, SquaredCost())
-            variance = self._variance(SquaredCost().of_residuals(residuals_at(self._rows, start, Z)), q)
         for penalty in self.penalties:
-            candidate = self._screened(start, variance, basis, q, width, penalty, name)
-            start, variance = candidate.map, candidate.variance
+            start, candidate = self._screened(start, None, basis, q, width, penalty, name)
             yield candidate
-
-    def _variance(self, squares: Array, q: int) -> float:
-        """What is off the manifold, spread over the directions normal to it: the noise to start from."""
-        return float(squares.mean()) / max(self.X.shape[1] - q, 1)
 
     def _screened(
         self, start: Any, variance: Any, basis: LatentBasis, q: int, width: float, penalty: float, name: str
-    ) -> Candidate:
-        """A candidate and its AIC."""
+    ) -> tuple[Any, Candidate]:
+        """A fit, to start another from, and the candidate that it makes, with its AIC."""
+        fit: Any
         if self.soft:
-            soft = soft_map(self._rows.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
-            self._check(soft.status)
-            f, density, n_parameters, log_likelihood = soft.map, soft.density, soft.n_parameters, soft.log_likelihood
+            fit = soft_map(self._rows.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
+            self._check(fit.status)
+            noise, n_parameters, log_likelihood = fit.density.variance, fit.n_parameters, fit.log_likelihood
         else:
             fit = self._hard(self._rows, start, basis, penalty, _SCREENING)
-            f, density = fit.map, ManifoldDensity.of(self._rows, fit.map, self._variance(fit.costs, q))
+            # What is off the manifold, spread over the directions normal to it, to start from.
+            noise = float(fit.costs.mean()) / max(self.X.shape[1] - q, 1)
+            density = ManifoldDensity.of(self._rows, fit.map, noise)
             n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
-            log_likelihood = float(density.log_density(self._rows).sum())
+            noise, log_likelihood = density.variance, float(density.log_density(self._rows).sum())
         aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters
-        candidate = Candidate("manifold", q, width, penalty, name, f, density.variance, aic)
+        self._tell(fit.map, penalty)
+        return fit, Candidate("manifold", q, width, penalty, name, fit.map, noise, aic)
+
+    def _tell(self, f: LatentMap, penalty: float) -> None:
+        """Show and tell that there is another fit."""
         self._progress.update()
-        if self.callback is not None:
-            fit = unchanged_fit(self.X, f, penalty, "max_iter")
-            with self._telling:
-                self._n_fits += 1
-                if self.callback(self._n_fits, fit):
-                    raise KeyboardInterrupt
-        return candidate
+        if self.callback is None:
+            return
+        fit = unchanged_fit(self.X, f, penalty, "max_iter")
+        with self._telling:
+            self._n_fits += 1
+            if self.callback(self._n_fits, fit):
+                raise KeyboardInterrupt
 
     def _hard(self, rows: Rows, start: Any, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:
         fit = fit_manifold(rows, start, basis, penalty, max_iter=stopping.max_iter, tol=stopping.tol)
@@ -330,18 +353,25 @@ class ModelChoice:
             around = [(width, best.penalty) for width in _neighbours(self._widths(q), best.width, _WIDTH_STEP)]
             around += [(best.width, p) for p in _neighbours(self.penalties, best.penalty, _PENALTY_STEP)]
             around = [pair for pair in around if pair not in judged]
-            new = self._paths([partial(self._beside, best, *pair) for pair in around if pair not in known])
+            new = self._walked([self._beside(best, *pair) for pair in around if pair not in known])
             known |= {(c.width, c.penalty): c for c in new}
-            better = max([best, *self._judged([known[pair] for pair in around])], key=lambda c: c.held_out)
+            near = _promising([best, *(known[pair] for pair in around)])
+            better = max([best, *self._judged([c for c in near if c is not best])], key=lambda c: c.held_out)
             judged |= set(around)
             if better is best:
                 break
             best = better
         return best
 
-    def _beside(self, best: Candidate, width: float, penalty: float) -> Iterable[Candidate]:
+    def _beside(self, best: Candidate, width: float, penalty: float) -> Iterator[Candidate]:
         basis = self.basis_for(best.n_components, width)
-        yield self._screened(best.map, best.variance, basis, best.n_components, width, penalty, best.start)
+        yield self._screened(best.map, best.variance, basis, best.n_components, width, penalty, best.start)[1]
+
+
+def _promising(candidates: Sequence[Candidate], most: int | None = None) -> list[Candidate]:
+    """The best by AIC, up to a margin: what is further behind is not ahead on rows that were held out."""
+    best_first = sorted(candidates, key=lambda c: c.aic)[:most]
+    return [candidate for candidate in best_first if candidate.aic <= best_first[0].aic + _MARGIN]
 
 
 def _gain(new: Candidate, old: Candidate) -> tuple[float, float]:

@@ -41,6 +41,8 @@ class SoftMap:
         Trace of the matrix that takes a column of the rows to its expected values; Σ_i log p(x_i).
     history, status : list of float, str
         The objective, which never rises, and how it ended: "optimal", "max_iter" or "interrupted".
+    posterior : object
+        What the rows say of the cells, to go on from.
     """
 
     map: LatentMap
@@ -49,11 +51,12 @@ class SoftMap:
     log_likelihood: float
     history: list[float]
     status: Any
+    posterior: Any
 
 
 def soft_map(
     X: Array,
-    start: LatentMap,
+    start: Any,
     basis: LatentBasis,
     penalty: float,
     stopping: Stopping,
@@ -72,8 +75,9 @@ def soft_map(
     ----------
     X : array of shape (m, d)
         Rows without missing entries.
-    start : LatentMap
-        Of any basis on the same space.
+    start : array of shape (m, q), LatentMap or SoftMap
+        Latent coordinates of the rows, a map of any basis on the same space, or what was found for the same rows and
+        basis with another penalty: a penalty path is a chain of these.
     basis : LatentBasis
         The functions that f is made of.
     penalty : float
@@ -81,7 +85,7 @@ def soft_map(
     stopping : Stopping
         When to end; tol is in units of the log density per row.
     variance : float, optional
-        s² to start from; by default the most likely one.
+        s² to start from a map with; by default the most likely one.
     accelerated : bool
         Whether an iteration is two steps of EM and, where that is better, a leap on from these; it pays for fits that
         are to converge.
@@ -107,8 +111,10 @@ def soft_map(
     rows = Rows(X - offset)
     with single_threaded_blas:  # once, since to set the limit takes longer than a small product
         em = _ExpectationMaximisation(rows, basis, penalty)
-        # The value of the start is no bound: its norm may be that of another basis.
-        state, value = em.step(em.first(_moved(start, -offset), variance))
+        state, value = em.first(start, offset, variance)
+        if isinstance(start, LatentMap) and start.basis != basis:
+            # The value of the start is no bound: its norm is that of another basis.
+            state, value = em.step(state)
         told = None if tell is None else lambda iteration, state: tell(iteration, _moved(state.map, offset))
         step = em.leap if accelerated else em.step
         run = descend(state, value, step, stopping, name="Soft manifold", scale=1.0, tell=told)
@@ -117,14 +123,20 @@ def soft_map(
     density = ManifoldDensity(replace(cells, centre=cells.centre + offset), run.state.density.variance)
     return SoftMap(
         _moved(run.state.map, offset), density, n_parameters, run.state.sums.log_likelihood, run.history,
-        run.status,
+        run.status, run.state,
     )  # fmt: skip
 
 
 def soft_fit(
-    X: Array, start: LatentMap, basis: LatentBasis, penalty: float, stopping: Stopping, callback: Callback | None = None
+    X: Array,
+    start: LatentMap,
+    basis: LatentBasis,
+    penalty: float,
+    stopping: Stopping,
+    callback: Callback | None = None,
+    variance: float | None = None,
 ) -> ManifoldFit:
-    """The map of `soft_map` with the projections of the rows on it; its history is that of EM.
+    """The map of `soft_map`, by its parameters, with the projections of the rows on it; its history is that of EM.
 
     The callback is that of `fit_manifold`, and has rows projected after each iteration; it is told only R_reg.
     """
@@ -140,7 +152,7 @@ def soft_fit(
     def tell(iteration: int, f: LatentMap) -> Any:
         return callback is not None and callback(iteration, fit_of(f, None, iteration, "max_iter"))
 
-    soft = soft_map(X, start, basis, penalty, stopping, accelerated=True, tell=tell)
+    soft = soft_map(X, start, basis, penalty, stopping, variance=variance, accelerated=True, tell=tell)
     return fit_of(soft.map, soft.history, len(soft.history) - 1, soft.status)
 
 
@@ -173,7 +185,7 @@ def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> M
     def tell(iteration: int, fit: ManifoldFit) -> Any:
         return callback is not None and callback(soft.n_iter + iteration, fit)
 
-    end = fit_manifold(X, soft.map, soft.map.basis, soft.penalty, max_iter=_LAST, callback=tell)
+    end = fit_manifold(X, soft, soft.map.basis, soft.penalty, max_iter=_LAST, callback=tell)
     status = end.status if end.status == "interrupted" else soft.status
     return replace(end, history=soft.history, n_iter=soft.n_iter, status=status)
 
@@ -207,13 +219,10 @@ class _ExpectationMaximisation:
 
     def step(self, state: _State) -> tuple[_State, float]:
         """The best map for the posterior and then the best noise for the map; then the posterior."""
-        features, A, ridge = self._system(state)
+        features, A = self._system(state)
         C = features.T @ state.sums.totals.reshape(len(features), -1)
-        W = cho_solve(cho_factor(A + np.diag(ridge)), C)
-        squares = self._squared_norm - 2.0 * np.vdot(W, C) + np.vdot(W, A @ W) + ridge @ (W**2).sum(axis=1)
-        variance = max(float(squares) / self._rows.X.size, np.finfo(np.float64).tiny)
-        f = self._basis.map_of(W)
-        return self._expected(f, ManifoldDensity(Cells.of(f), variance))
+        W, squares = self._solved(A, C)
+        return self._expected(self._basis.map_of(W), squares / self._rows.X.size)
 
     def leap(self, state: _State) -> tuple[_State, float]:
         """Two steps, and on along the parabola through all three states, as far as these say, if that is better.
@@ -232,35 +241,63 @@ class _ExpectationMaximisation:
         variance = np.exp(s + 2 * alpha * (s1 - s) + alpha**2 * (s2 - 2 * s1 + s))
         if not s2 - 1.0 < np.log(variance) < s2 + 1.0:
             return two, value
-        far, far_value = self._expected(f, ManifoldDensity(Cells.of(f), float(variance)))
+        far, far_value = self._expected(f, float(variance))
         return (far, far_value) if far_value < value else (two, value)
 
-    def first(self, f: LatentMap, variance: float | None) -> _State:
-        """The posterior of a map to start from."""
-        density = ManifoldDensity.of(self._rows, f) if variance is None else ManifoldDensity(Cells.of(f), variance)
-        return self._expected(f, density)[0]
+    def first(self, start: Any, offset: Array, variance: float | None) -> tuple[_State, float]:
+        """The posterior to start from, for rows that an offset was taken from, and the objective."""
+        if isinstance(start, SoftMap):
+            return start.posterior, self._value(start.posterior)
+        if not isinstance(start, LatentMap):
+            return self._from_coordinates(self._basis.space.inside(start))
+        f = _moved(start, -offset)
+        return self._expected(f, ManifoldDensity.of(self._rows, f).variance if variance is None else variance)
+
+    def _from_coordinates(self, Z: Array) -> tuple[_State, float]:
+        """The best map for places that are given."""
+        g, e = self._basis.space.in_cells(Z)
+        features = self._features[g] + np.einsum("ia,iar->ir", e, self._slopes[g])
+        W, _ = self._solved(features.T @ features, features.T @ self._rows.X)
+        squares = float(np.sum((self._rows.X - features @ W) ** 2))
+        # What is off the manifold is spread over the directions normal to it.
+        n_normal = max(self._rows.X.shape[1] - Z.shape[1], 1)
+        return self._expected(self._basis.map_of(W), squares / (len(Z) * n_normal))
 
     def n_parameters(self, state: _State) -> float:
         """Trace of the matrix of the next step that takes a column of the rows to its expected values."""
-        _, A, ridge = self._system(state)
-        return float(np.trace(cho_solve(cho_factor(A + np.diag(ridge)), A)))
+        _, A = self._system(state)
+        return float(np.trace(cho_solve(cho_factor(A + np.diag(self._ridge(A))), A)))
 
-    def _system(self, state: _State) -> tuple[Array, Array, Array]:
-        """Features of the cells and of the places in them, the sum of their products, and what the penalty adds."""
+    def _system(self, state: _State) -> tuple[Array, Array]:
+        """Features of the cells and of the places in them, and the sum of their products."""
         turned = state.density.cells.turns.transpose(0, 2, 1) @ self._slopes
         features = np.concatenate([self._features[:, None], turned], axis=1)
         flat = features.reshape(-1, features.shape[2])
-        A = flat.T @ (state.sums.moments @ features).reshape(flat.shape)
+        return flat, flat.T @ (state.sums.moments @ features).reshape(flat.shape)
+
+    def _ridge(self, A: Array) -> Array:
+        """What the penalty adds to the diagonal."""
         ridge = np.full(len(A), _JITTER * np.trace(A))
         ridge[: self._basis.n_features] += self._penalty * len(self._rows) / 2
-        return flat, A, ridge
+        return ridge
 
-    def _expected(self, f: LatentMap, density: ManifoldDensity) -> tuple[_State, float]:
+    def _solved(self, A: Array, C: Array) -> tuple[Array, float]:
+        """The best coefficients, and what is left of the squares of the rows, with the penalty."""
+        ridge = self._ridge(A)
+        W = cho_solve(cho_factor(A + np.diag(ridge)), C)
+        squares = self._squared_norm - 2.0 * np.vdot(W, C) + np.vdot(W, A @ W) + ridge @ (W**2).sum(axis=1)
+        return W, float(squares)
+
+    def _expected(self, f: LatentMap, variance: float) -> tuple[_State, float]:
         """The posterior, and the objective."""
-        sums = density.sums(self._rows)
-        norm = float(np.sum(f.coefficients[: f.basis.n_features] ** 2))
-        value = -sums.log_likelihood / len(self._rows) + self._penalty / (4 * density.variance) * norm
-        return _State(f, density, sums), value
+        density = ManifoldDensity(Cells.of(f), max(variance, np.finfo(np.float64).tiny))
+        state = _State(f, density, density.sums(self._rows))
+        return state, self._value(state)
+
+    def _value(self, state: _State) -> float:
+        norm = float(np.sum(state.map.coefficients[: state.map.basis.n_features] ** 2))
+        penalty = self._penalty / (4 * state.density.variance) * norm
+        return -state.sums.log_likelihood / len(self._rows) + penalty
 
 
 def _moved(f: LatentMap, offset: Array) -> LatentMap:

@@ -26,8 +26,6 @@ Array = NDArray[Any]
 STARTS = ("pca", "isomap", "eigenmaps")
 # Iterations that each of several starts gets.
 _SHORT = 10
-# Rows from which shortest paths to all others are computed.
-_LANDMARKS = 300
 # Components beyond those that are needed at least, among which coordinates are chosen.
 _SPARE = 4
 # A component is new if the coordinates before it explain no more than this share of its variance.
@@ -39,7 +37,9 @@ def filled(X: Array) -> Array:
     return KNNImputer(n_neighbors=5, keep_empty_features=True).fit_transform(X) if np.isnan(X).any() else X
 
 
-def start_coordinates(X: Array, space: LatentSpace, method: str, *, n_neighbors: int = 8) -> Array:
+def start_coordinates(
+    X: Array, space: LatentSpace, method: str, *, n_neighbors: int = 8, n_landmarks: int = 300
+) -> Array:
     """Coordinates in a latent space for the rows of X.
 
     Components of the rows (principal, of Isomap, eigenfunctions of a graph, or locally linear) are taken in their order
@@ -53,11 +53,12 @@ def start_coordinates(X: Array, space: LatentSpace, method: str, *, n_neighbors:
     space : LatentSpace
         The latent space.
     method : {"pca", "isomap", "eigenmaps", "lle"}
-        Where components are from. Isomap uses shortest paths to 300 rows at most; "lle" is locally linear embedding
-        [Roweis2000]_.
+        Where components are from; "lle" is locally linear embedding [Roweis2000]_.
     n_neighbors : int
         Of the graphs, whose parts are joined by the shortest links; for "lle" they are not, and coordinates of rows in
         different parts then say nothing.
+    n_landmarks : int
+        Rows at most that Isomap computes shortest paths from.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def start_coordinates(X: Array, space: LatentSpace, method: str, *, n_neighbors:
     with single_threaded_blas:
         # Principal components of intervals are taken as they are: the plane that they span is the start.
         choosy = method != "pca" or bool(space.is_circle.any())
-        return _assembled(_components(X, space, method, n_neighbors), space, choosy=choosy)
+        return _assembled(_components(X, space, method, n_neighbors, n_landmarks), space, choosy=choosy)
 
 
 def best_start(
@@ -110,13 +111,13 @@ def best_start(
     return best, replace(fits[best], status="interrupted") if interrupted else fits[best]
 
 
-def _components(X: Array, space: LatentSpace, method: str, n_neighbors: int) -> Array:
+def _components(X: Array, space: LatentSpace, method: str, n_neighbors: int, n_landmarks: int) -> Array:
     n_components = min(space.n_dims + int(space.is_circle.sum()) + _SPARE, len(X) - 1)
     n_neighbors = min(n_neighbors, len(X) - 1)
     if method == "pca":
         return _principal(X)
     if method == "isomap":
-        return _isomap(X, n_components, n_neighbors)
+        return _isomap(X, n_components, n_neighbors, n_landmarks)
     if method == "lle":
         return _locally_linear(X, n_components, n_neighbors)
     with warnings.catch_warnings():  # of graphs in several parts, which are joined
@@ -131,9 +132,9 @@ def _principal(X: Array) -> Array:
     return np.asarray(U * s)
 
 
-def _isomap(X: Array, n_components: int, n_neighbors: int) -> Array:
+def _isomap(X: Array, n_components: int, n_neighbors: int, n_landmarks: int) -> Array:
     """Classical scaling of the lengths of shortest paths between landmarks; other rows by their paths to these."""
-    landmarks, paths = _landmark_paths(_joined_graph(X, n_neighbors), min(_LANDMARKS, len(X)))
+    landmarks, paths = _landmark_paths(_joined_graph(X, n_neighbors), min(n_landmarks, len(X)))
     squares = np.square(paths, out=paths)
     B = squares[:, landmarks]
     mean = B.mean(axis=0)

@@ -70,12 +70,14 @@ def tables_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> Tab
 
 def _is_product(kernel: Kernel, nodes: Array, middle: Array) -> bool:
     """Whether k(z, z') k(o, o)^(q-1) = Π_c k(o + (z - o)_c, o + (z' - o)_c), at some points."""
+    if nodes.shape[1] == 1:
+        return True
     rng = np.random.default_rng(0)
     some = nodes[rng.integers(len(nodes), size=20)]
     Z = rng.uniform(-1.0, 1.0, size=(20, nodes.shape[1]))
     size = kernel(middle[None])[0, 0]
     if not size > 0:
-        return nodes.shape[1] == 1
+        return False
     product = np.full((20, 20), size)
     for c in range(nodes.shape[1]):
         product *= kernel(_moved(middle, c, Z[:, c]), _moved(middle, c, some[:, c])) / size

@@ -34,8 +34,8 @@ _FEWEST_ROWS = 50
 _SOFT_TOL = 10.0
 # A soft curve is ended by hard iterations if these move it by no more than this share of the noise.
 _SHARE_MOVED = 0.1
-# Most coordinates that are tried, and neighbours of the graphs of Isomap that models are started from.
-_MOST_COMPONENTS, _NEIGHBOURS = 3, (5, 8, 12)
+# Most coordinates that are tried, and neighbours and landmarks of the graphs of Isomap that models are started from.
+_MOST_COMPONENTS, _NEIGHBOURS, _LANDMARKS = 3, (5, 8, 12), 150
 
 
 @dataclass(frozen=True)
@@ -165,13 +165,13 @@ class _Trainer:
         penalties = penalty * 10.0 ** np.arange(annealing, -1, -1)
         return fit_path(self._X, start, basis, penalties.tolist(), **options)[-1]
 
-    def _resumed(self, f: LatentMap, penalty: float) -> ManifoldFit:
-        """Go on from a map."""
+    def _resumed(self, f: LatentMap, penalty: float, variance: float | None = None) -> ManifoldFit:
+        """Go on from a map, and from its noise if that is known."""
         if not self._soft:
             return self._fitted(f, f.basis, penalty)
         tol, max_iter, verbose = (self._parameters[name] for name in ("tol", "max_iter", "verbose"))
         stopping = Stopping(_SOFT_TOL * tol, max_iter, verbose=verbose)
-        return soft_fit(self._X, f, f.basis, penalty, stopping, self._parameters["callback"])
+        return soft_fit(self._X, f, f.basis, penalty, stopping, self._parameters["callback"], variance)
 
     def _start(self) -> tuple[str, Any]:
         """Coordinates, or a fit to some rows; and its name."""
@@ -241,7 +241,7 @@ class _Trainer:
         best, words = choice.choose()
         if best.rung == "manifold" and not choice.interrupted:
             # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
-            fit = self._resumed(best.map, best.penalty * len(some) / len(X))
+            fit = self._resumed(best.map, best.penalty * len(some) / len(X), best.variance)
         else:
             fit = unchanged_fit(X, best.map, best.penalty, "interrupted" if choice.interrupted else "optimal")
         return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
@@ -256,7 +256,10 @@ class _Trainer:
             return {"given": self._given(space)[some]}
         if init != "auto":
             return {init: start_coordinates(some_rows, space, init)}
-        starts = {f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n) for n in _NEIGHBOURS}
+        starts = {
+            f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n, n_landmarks=_LANDMARKS)
+            for n in _NEIGHBOURS
+        }
         return {**starts, "pca": start_coordinates(some_rows, space, "pca")}
 
 
