@@ -253,12 +253,12 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 "coordinates."
             )
 
-    def _previous(self, n_rows: int, space: Any) -> tuple[Array, LatentUnits] | None:
+    def _previous(self, n_rows: int, space: Any) -> tuple[Array, LatentUnits, int] | None:
         """Latent points to go on from, if they are wanted, and suit the rows and the space."""
         if not self.warm_start or not hasattr(self, "embedding_"):
             return None
         same = len(self.embedding_) == n_rows and np.array_equal(self._units.is_circle, space.is_circle)
-        return (self._Z, self._units) if same else None
+        return (self._Z, self._units, self.n_excluded_) if same else None
 
     def _store(self, training: Training, rows: Any) -> None:
         self._training = rows
