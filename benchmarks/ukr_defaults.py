@@ -138,9 +138,7 @@ def error_of_neighbours(model, X, y):
 def structure():
     from mercer.manifolds.ukr.settings import automatic_n_excluded
 
-    print(
-        "\nNeighbours left out of rows of many columns, by their number / by default; and squared distance from the truth"
-    )
+    print("\nNeighbours left out of rows of many columns, by their number / by default; squared distance from truth")
     print("in 10^-4 (sheets), or errors on new rows in %: none left out / by their number / by default", flush=True)
     sheets = [(1_000, 0.02), (1_000, 0.1), (2_000, 0.05)]
     judged = {

@@ -140,6 +140,16 @@ class FeatureRows:
         return _equal_rows(self.objects, X)
 
 
+def count_of(X: Any) -> int:
+    """Number of rows of an array, or of other objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def some_of(X: Any, positions: Array) -> Any:
+    """Rows at some positions."""
+    return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
+
+
 def _equal_rows(rows: Any, X: Any) -> Array:
     arrays = all(isinstance(part, np.ndarray) and part.ndim == 2 for part in (rows, X))
     both = np.vstack([rows, X]) if arrays else [*rows, *X]
