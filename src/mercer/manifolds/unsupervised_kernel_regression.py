@@ -146,7 +146,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     if this is less than the number above, so many are left out, and starts compared again. In feature space, and with
     2 n_components + 1 columns or fewer, it is the number above. On sheets in 12 columns with noise it stays, on classes
     of four dimensions, 1000 rows, it falls from 6 to 2, and errors of nearest neighbours of new rows from 6.9 to 4.2 %,
-    leave-one-out 1.6 % (`benchmarks/ukr_defaults.py structure --small`). On maps of 2000 images of USPS these errors are
+    leave-one-out 1.6 % (`benchmarks/ukr_defaults.py structure --small`). On 2000 images of USPS these errors are
     9.2 % (3 of 12 left out), leave-one-out 8.1 %, of 1000 digits of scikit-learn 4.5 and 4.1 %, of oil flow 0.5 and
     0.8 % (`benchmarks/ukr.py peers`): take "leave_one_out" where the map is for neighbours and not for the surface.
 
