@@ -1,8 +1,10 @@
 """Unsupervised kernel regression: the evidence for its defaults, on generated data whose truth is known.
 
-Parts, both by default or by name on the command line: ``neighbours`` (how many latent neighbours are left out: mean
+Parts, all by default or by name on the command line: ``neighbours`` (how many latent neighbours are left out: mean
 squared distance of the surface from the true one, or share of new rows whose nearest neighbour on the map is of another
-class) and ``widths`` (of `DensityClassifier`: test errors in the plane). ``--small`` takes one draw of each set.
+class), ``structure`` (the same for the number by default, which depends on the rows, beside the one by their number
+alone, and none: tables of many columns, near a surface or not) and ``widths`` (of `DensityClassifier`: test errors in
+the plane). ``--small`` takes one draw of each set.
 """
 
 from __future__ import annotations
@@ -48,9 +50,53 @@ def patches(n, draw, n_classes=8, n_columns=10):
     return centres[y] + np.einsum("ij,ijk->ik", t, axes[y]) + 0.1 * rng.normal(size=(n, n_columns)), y
 
 
+def sheet_of_many_columns(n, noise, draw, n_columns=12):
+    """Rows, and points close together on the true sheet, which is turned as they are."""
+    from mercer.datasets import make_s_sheet
+
+    flat, turned = (make_s_sheet(n, n_columns=d, noise=0.0, random_state=draw)[0] for d in (3, n_columns))
+    turn = np.linalg.lstsq(flat, turned, rcond=None)[0]
+    X = make_s_sheet(n, n_columns=n_columns, noise=noise, random_state=draw)[0]
+    return X, make_s_sheet(20_000, noise=0.0, random_state=0)[0] @ turn
+
+
+def clusters(n, draw, n_classes=10, n_columns=20):
+    """Classes that are nothing but noise around their centres."""
+    centres = np.random.default_rng(0).normal(size=(n_classes, n_columns))
+    rng = np.random.default_rng(1 + draw)
+    y = rng.integers(n_classes, size=n)
+    return centres[y] + 0.7 * rng.normal(size=(n, n_columns)), y
+
+
+def factors(n, draw, n_dims, n_columns, noise, n_classes=10):
+    """Classes that are normal in so many dimensions each, with centres near each other, and noise."""
+    rng = np.random.default_rng(0)
+    centres = 0.15 * rng.normal(size=(n_classes, n_columns))
+    axes = rng.normal(size=(n_classes, n_dims, n_columns)) / np.sqrt(n_dims)
+    rng = np.random.default_rng(1 + draw)
+    y, t = rng.integers(n_classes, size=n), rng.normal(size=(n, n_dims))
+    return centres[y] + np.einsum("ij,ijk->ik", t, axes[y]) + noise * rng.normal(size=(n, n_columns)), y
+
+
+def cells(n, draw, n_dims=4, n_columns=30, n_classes=10):
+    """Classes that are cells of one smooth manifold of four dimensions, a little apart."""
+    rng = np.random.default_rng(0)
+    axes, phases = rng.normal(size=(n_dims, n_columns)), rng.uniform(0, 2 * np.pi, n_columns)
+    centres = rng.uniform(-1, 1, size=(n_classes, n_dims))
+    rng = np.random.default_rng(1 + draw)
+    t = rng.uniform(-1, 1, size=(4 * n, n_dims))
+    distances = np.linalg.norm(t[:, None] - centres, axis=2)
+    nearest = np.sort(distances, axis=1)
+    kept = np.flatnonzero(nearest[:, 1] - nearest[:, 0] > 0.1)[:n]
+    X = np.sin(np.pi * t[kept] @ axes / np.sqrt(n_dims) + phases)
+    return X + 0.1 * rng.normal(size=X.shape), distances[kept].argmin(axis=1)
+
+
 def fitted(X, q, n_excluded):
     from mercer import UnsupervisedKernelRegression
 
+    if n_excluded == "auto":
+        return UnsupervisedKernelRegression(q, init="isomap", random_state=0).fit(X)
     out = {"n_excluded": n_excluded} if n_excluded else {"objective": "leave_one_out"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,8 +114,6 @@ def distance_from_truth(model, truth):
 
 
 def neighbours():
-    from sklearn.neighbors import KNeighborsClassifier
-
     print("\nNeighbours left out: squared distance from the truth in 10^-4, and errors on new rows in %")
     print(f"{'':22}" + "".join(f"{K:8}" for K in N_NEIGHBOURS), flush=True)
     for draws in zip(*map(curves_and_sheets, range(N_DRAWS)), strict=True):
@@ -79,13 +123,44 @@ def neighbours():
         values = []
         for draw in range(N_DRAWS):
             X, y = patches(2 * n, draw)
-            models = [fitted(X[:n], 2, K) for K in N_NEIGHBOURS]
-            scores = [
-                KNeighborsClassifier(1).fit(model.embedding_, y[:n]).score(model.transform(X[n:]), y[n:])
-                for model in models
-            ]
-            values.append(100 * (1 - np.array(scores)))
+            values.append([error_of_neighbours(fitted(X[:n], 2, K), X, y) for K in N_NEIGHBOURS])
         show(f"patches, {n}", values)
+
+
+def error_of_neighbours(model, X, y):
+    """Of the nearest neighbours on a map of the first rows, in %, for the others."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    n = len(model.embedding_)
+    return 100 * (1 - KNeighborsClassifier(1).fit(model.embedding_, y[:n]).score(model.transform(X[n:]), y[n:]))
+
+
+def structure():
+    from mercer.manifolds.ukr.settings import automatic_n_excluded
+
+    print("\nNeighbours left out of rows of many columns, by their number / by default; squared distance from truth")
+    print("in 10^-4 (sheets), or errors on new rows in %: none left out / by their number / by default", flush=True)
+    sheets = [(1_000, 0.02), (1_000, 0.1), (2_000, 0.05)]
+    judged = {
+        f"sheet, {n} x {noise}": (n, lambda n, draw, noise=noise: sheet_of_many_columns(n, noise, draw))
+        for n, noise in sheets
+    }
+    for name, n, draw_of in [
+        ("clusters", 1_000, clusters), ("patches", 2_000, patches), ("cells", 1_000, cells),
+        ("4 factors", 1_000, lambda n, draw: factors(n, draw, 4, 20, 0.1)),
+        ("10 factors", 1_000, lambda n, draw: factors(n, draw, 10, 40, 0.3)),
+        ("10 factors", 2_000, lambda n, draw: factors(n, draw, 10, 40, 0.3)),
+    ]:  # fmt: skip
+        judged[f"{name}, {n}"] = n, lambda n, draw, draw_of=draw_of: draw_of(n + 2_000, draw)
+    for name, (n, draw_of) in judged.items():
+        values, by_number = [], automatic_n_excluded(n, 2)
+        for draw in range(N_DRAWS):
+            X, truth = draw_of(n, draw)
+            models = [fitted(X[:n], 2, K) for K in (0, by_number, "auto")]
+            judge = distance_from_truth if truth.ndim == 2 else lambda model, y, X=X: error_of_neighbours(model, X, y)
+            scale = 1e4 if truth.ndim == 2 else 1.0
+            values.append([by_number, models[-1].n_excluded_, *(scale * judge(model, truth) for model in models)])
+        show(name, values)
 
 
 def show(name, values):
@@ -134,7 +209,7 @@ def widths():
             print(f"{name:22}" + "".join(f"{error:12.2f}" for error in errors), flush=True)
 
 
-PARTS = {"neighbours": neighbours, "widths": widths}
+PARTS = {"neighbours": neighbours, "structure": structure, "widths": widths}
 
 if __name__ == "__main__":
     for part in [word for word in sys.argv[1:] if not word.startswith("--")] or PARTS:

@@ -23,7 +23,7 @@ from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import SurfaceProjection, SurfaceProjector
-from mercer.manifolds.ukr.rows import DataRows, FeatureRows
+from mercer.manifolds.ukr.rows import DataRows, FeatureRows, count_of, some_of
 from mercer.manifolds.ukr.settings import OWNER, settings_of
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.training import Training, train
@@ -54,8 +54,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         "leave_one_out": eq. (10) of [Meinicke2005]_. "leave_neighbours_out": f_(-i) is without the `n_excluded` nearest
         latent neighbours, too; this is what "auto" stands for, see Notes.
     n_excluded : int or "auto"
-        "auto": one in 40 rows on a curve, one in 160 on a surface, and so on, from 5 to 20; of N > 3000 rows what it is
-        for 3000, times (N / 3000)^(4 / (n_components + 4)), as which the number of rows within reach grows.
+        "auto": one in 40 rows on a curve, one in 160 on a surface, and so on, from 5 to 20; fewer where the rows do not
+        lie near a surface, see Notes. Of N > 3000 rows what it is for 3000, times (N / 3000)^(4 / (n_components + 4)),
+        as which the number of rows within reach grows; with a warm start what it was.
     init : "auto", str or array of shape (N, n_components)
         Start. "pca" (kernel PCA in feature space), "isomap", "eigenmaps" and "lle" are tried with several numbers of
         neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale;
@@ -138,10 +139,16 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     since more are within reach: in one draw, 0 / 7 / 20 left out of 300 rows of the spiral give distances of 0.0022 /
     0.0002 / 0.0004, and out of 1000 rows 0.0023 / 0.0002 / 0.0001 (`benchmarks/ukr_defaults.py neighbours`).
 
-    Rows that do not lie near a surface of so few dimensions are another matter: to follow each of them tells more of
-    its neighbours. Errors of nearest neighbours of new rows on maps of 2000 images of USPS, leave-one-out / neighbours
-    left out, are 8.1 / 12.8 %, of 1000 images of the digits of scikit-learn 4.1 / 4.5 %, and of oil flow 0.8 / 0.5 %
-    (`benchmarks/ukr.py peers`): take "leave_one_out" where the map is for neighbours and not for the surface.
+    Rows that do not lie near a surface of so few dimensions are another matter: what it leaves of them is structure,
+    which is blurred if many neighbours are left out. So "auto" asks, after 60 iterations from the best start, which
+    share ρ of its residual in half of the columns a row has in common with the row nearest to it in the other half: of
+    noise that is independent in each column none. The mean of (1 - ρ) / ρ such residuals is as much structure as noise;
+    if this is less than the number above, so many are left out, and starts compared again. In feature space, and with
+    2 n_components + 1 columns or fewer, it is the number above. On sheets in 12 columns with noise it stays, on classes
+    of four dimensions, 1000 rows, it falls from 6 to 2, and errors of nearest neighbours of new rows from 6.9 to 4.2 %,
+    leave-one-out 1.6 % (`benchmarks/ukr_defaults.py structure --small`). On 2000 images of USPS these errors are
+    9.2 % (3 of 12 left out), leave-one-out 8.1 %, of 1000 digits of scikit-learn 4.5 and 4.1 %, of oil flow 0.5 and
+    0.8 % (`benchmarks/ukr.py peers`): take "leave_one_out" where the map is for neighbours and not for the surface.
 
     The objective jumps where neighbours that are left out change places, and the fit may end at such a place. To go on
     from there with shorter steps lowers it by up to a tenth, and takes the surface from the truth: in one draw from
@@ -214,7 +221,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit latent points to the rows of X; y is ignored."""
         X = self._rows(X, reset=True)
-        settings = settings_of(self.get_params(deep=False), _count(X))
+        settings = settings_of(self.get_params(deep=False), count_of(X))
         self._check_components(settings.space.n_dims, X)
         kernel = self.feature_kernel
         rows: Any = DataRows(X) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
@@ -235,9 +242,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         else:
             finite: Any = "allow-nan" if kernel is None else True
             X = validate_data(self, X, dtype=np.float64, ensure_all_finite=finite, reset=reset)
-        if reset and _count(X) < _FEWEST_ROWS:
+        if reset and count_of(X) < _FEWEST_ROWS:
             raise ValueError(
-                f"X of {OWNER} must have {_FEWEST_ROWS} rows or more, got {_count(X)} sample(s); there is nothing to "
+                f"X of {OWNER} must have {_FEWEST_ROWS} rows or more, got {count_of(X)} sample(s); there is nothing to "
                 "leave out."
             )
         if kernel is None:
@@ -245,7 +252,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         return X
 
     def _check_components(self, q: int, X: Any) -> None:
-        most = X.shape[1] if self.feature_kernel is None else _count(X) - 1
+        most = X.shape[1] if self.feature_kernel is None else count_of(X) - 1
         if q > most:
             what = "columns, n_features" if self.feature_kernel is None else "rows less one, n_samples - 1"
             raise ValueError(
@@ -253,12 +260,12 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 "coordinates."
             )
 
-    def _previous(self, n_rows: int, space: Any) -> tuple[Array, LatentUnits] | None:
+    def _previous(self, n_rows: int, space: Any) -> tuple[Array, LatentUnits, int] | None:
         """Latent points to go on from, if they are wanted, and suit the rows and the space."""
         if not self.warm_start or not hasattr(self, "embedding_"):
             return None
         same = len(self.embedding_) == n_rows and np.array_equal(self._units.is_circle, space.is_circle)
-        return (self._Z, self._units) if same else None
+        return (self._Z, self._units, self.n_excluded_) if same else None
 
     def _store(self, training: Training, rows: Any) -> None:
         self._training = rows
@@ -308,7 +315,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         new = np.flatnonzero(known < 0)
         outside = np.zeros(len(Z), dtype=bool)
         if new.size:
-            found, squares = self._project(X if new.size == len(Z) else _some(X, new))
+            found, squares = self._project(X if new.size == len(Z) else some_of(X, new))
             Z[new] = self._units.outside(found)
             outside[new] = squares > self._farthest
         self._last["outside"] = outside
@@ -390,11 +397,3 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         tags.input_tags.allow_nan = self.feature_kernel is None
         tags.input_tags.pairwise = bool(getattr(self.feature_kernel, "pairwise", False))
         return tags
-
-
-def _count(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def _some(X: Any, positions: Array) -> Any:
-    return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]

@@ -32,11 +32,14 @@ class TrainingRows(Protocol):
         What is regressed on the latent points.
     part_is_like_all : bool
         Whether a surface through a part of them is one of the same space, that the others may be projected on.
+    has_columns : bool
+        Whether coordinates are columns of a table, each with noise of its own.
     """
 
     points: Array
     targets: Targets
     part_is_like_all: bool
+    has_columns: bool
 
     def part(self, some: Array) -> tuple[Array, Targets]:
         """Some of the points, without missing entries, and targets to compare starts on."""
@@ -58,6 +61,7 @@ class DataRows:
     """
 
     part_is_like_all = True
+    has_columns = True
 
     def __init__(self, X: Array):
         self.points, self.targets = X, data_targets(X)
@@ -91,6 +95,7 @@ class FeatureRows:
     """
 
     part_is_like_all = False
+    has_columns = False
 
     def __init__(self, kernel: Kernel, X: Any, owner: str):
         self.kernel, self.objects = kernel, X
@@ -133,6 +138,16 @@ class FeatureRows:
     def known(self, X: Any) -> Array:
         """The position of an equal training row for each row, or -1."""
         return _equal_rows(self.objects, X)
+
+
+def count_of(X: Any) -> int:
+    """Number of rows of an array, or of other objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def some_of(X: Any, positions: Array) -> Any:
+    """Rows at some positions."""
+    return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
 
 
 def _equal_rows(rows: Any, X: Any) -> Array:

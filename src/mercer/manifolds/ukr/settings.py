@@ -31,7 +31,9 @@ class Settings:
     density_kernel : str
         Its name.
     n_excluded : int
-        Neighbours that are left out beside each point.
+        Neighbours that are left out beside each point; if `n_excluded_is_auto`, the most that may be.
+    n_excluded_is_auto : bool
+        Whether the rows tell how many.
     names : list of str
         Starts; empty if coordinates are given.
     optimizer : str
@@ -45,6 +47,7 @@ class Settings:
     space: LatentSpace
     density_kernel: str
     n_excluded: int
+    n_excluded_is_auto: bool
     names: list[str]
     optimizer: str
     thresholds: tuple[float, ...]
@@ -70,8 +73,8 @@ def settings_of(parameters: dict[str, Any], n_rows: int) -> Settings:
         # Where neighbours change places the objective jumps, and a line search gets stuck.
         optimizer = "rprop" if n_excluded else "rprop+lbfgs"
     return Settings(
-        space, density_kernel, n_excluded, _names(parameters["init"]), optimizer, _thresholds(parameters["homotopy"]),
-        max_iter,
+        space, density_kernel, n_excluded, n_excluded > 0 and isinstance(parameters["n_excluded"], str),
+        _names(parameters["init"]), optimizer, _thresholds(parameters["homotopy"]), max_iter,
     )  # fmt: skip
 
 

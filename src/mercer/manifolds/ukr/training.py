@@ -20,6 +20,7 @@ from mercer.manifolds.ukr.samples import placed
 from mercer.manifolds.ukr.scaling import ScaledStart, first_scale, grid_scale, searched_scale
 from mercer.manifolds.ukr.settings import OWNER, Settings, automatic_n_excluded
 from mercer.manifolds.ukr.starts import apart, candidates, spread
+from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.units import LatentUnits
 
@@ -47,7 +48,7 @@ class Training:
 
 
 def train(
-    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, previous: tuple[Array, LatentUnits] | None
+    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, previous: tuple[Array, LatentUnits, int] | None
 ) -> Training:
     """Fit latent points to rows.
 
@@ -60,14 +61,23 @@ def train(
     rows : TrainingRows
         What is regressed.
     previous : tuple, optional
-        Latent points, in widths, and their units, to go on from.
+        Latent points, in widths, their units, and the number of neighbours that were left out, to go on from.
     """
     if previous is not None:
         init, table = "warm_start", {}
-        fit, units = _optimized(parameters, settings, rows.targets, *previous), previous[1]
+        Z, units, n_excluded = previous
+        if settings.n_excluded_is_auto and n_excluded:
+            settings = replace(settings, n_excluded=min(n_excluded, settings.n_excluded))
+        fit = _optimized(parameters, settings, rows.targets, Z, units)
     else:
         starts = _Starts(settings, rows, parameters["init"], check_random_state(parameters["random_state"]))
         init = starts.best()
+        needed = starts.needed(init)
+        if needed < starts.n_excluded:
+            share = needed / starts.n_excluded
+            settings = replace(settings, n_excluded=max(1, round(share * settings.n_excluded)))
+            starts.leave_out(needed, settings)
+            init = starts.best()
         table = starts.table()
         if starts.are_of_all or init == "given" or not rows.part_is_like_all:
             Z, units = starts.of_all(init)
@@ -169,7 +179,7 @@ class _Starts:
         if self.are_of_all:
             self.n_excluded = settings.n_excluded
         self._scaled: dict[str, ScaledStart] = {}
-        self._descended: dict[str, float] = {}
+        self._descended: dict[str, LatentFit] = {}
 
     @property
     def are_of_all(self) -> bool:
@@ -187,6 +197,25 @@ class _Starts:
             if not self._scaled:
                 raise
         return min(self._descended or self._scaled, key=self._error)
+
+    def needed(self, name: str) -> int:
+        """How many neighbours should be left out, by what a start leaves of the rows after a short descent.
+
+        At most as many as were; so many if the number is given, and where columns cannot tell. Ctrl-C ends the descent.
+        """
+        settings, Y = self._settings, self._rows.points[self.some]
+        if not (settings.n_excluded_is_auto and self._rows.has_columns and halves_tell(Y, settings.space.n_dims)):
+            return self.n_excluded
+        try:
+            fit = self._descended.get(name) or self._after_descent(name)
+        except KeyboardInterrupt:
+            return self.n_excluded
+        objective = _objective(settings, self.targets, self._units(self._scaled[name].scales), 0)
+        return n_excluded_for(common_share(Y, fit.Z, objective), self.n_excluded)
+
+    def leave_out(self, n_excluded: int, settings: Settings) -> None:
+        """Forget what was found with another number of neighbours: the best start may be another one, too."""
+        self.n_excluded, self._settings, self._scaled, self._descended = n_excluded, settings, {}, {}
 
     def of_some(self, name: str) -> tuple[Array, LatentUnits]:
         """Points of some of the rows in widths of the kernel, and their units."""
@@ -215,17 +244,17 @@ class _Starts:
             for name in best.values():
                 self._descended[name] = self._after_descent(name)
 
-    def _after_descent(self, name: str) -> float:
+    def _after_descent(self, name: str) -> LatentFit:
         scales = self._scaled[name].scales
         objective = _objective(self._settings, self.targets, self._units(scales), self.n_excluded)
         fit = fit_latent(objective, self._boxes[name] * scales, optimizer="rprop", max_iter=_SHORT)
         if fit.status == "interrupted":
             raise KeyboardInterrupt
-        return fit.objective
+        return fit
 
     def _error(self, name: str) -> float:
         """The objective of a start, after a descent if there was one."""
-        return self._descended.get(name, self._scaled[name].error)
+        return self._descended[name].objective if name in self._descended else self._scaled[name].error
 
     def table(self) -> dict[str, list[Any]]:
         """All starts, and their errors on the rows that they were compared on."""
@@ -239,7 +268,9 @@ class _Starts:
             "start": list(self._scaled),
             "objective": errors[self.n_excluded],
             "leave_one_out_error": errors[0],
-            "descended": [self._descended.get(name, np.nan) for name in self._scaled],
+            "descended": [
+                self._descended[name].objective if name in self._descended else np.nan for name in self._scaled
+            ],
         }
 
     def _units(self, scales: Array) -> LatentUnits:
