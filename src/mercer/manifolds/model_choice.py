@@ -60,7 +60,7 @@ class Candidate:
     map, variance : LatentMap, float
         Of the fit to all rows, and the noise.
     aic : float
-        -2 log p + 2 d tr H on the rows; NaN for the lower rungs.
+        -2 log p + 2 d tr H m / (m - tr H - 1) on the m rows; NaN for the lower rungs.
     log_densities : array of shape (m,) or None
         Of the rows, each by the model of the other folds; None if it was not among the best.
     """
@@ -290,7 +290,9 @@ class ModelChoice:
             density = ManifoldDensity.of(self._rows, fit.map, noise)
             n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
             noise, log_likelihood = density.variance, float(density.log_density(self._rows).sum())
-        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters
+        # Corrected for few rows, where plain AIC prefers what follows every one of them [Hurvich1989]_.
+        n_left = max(len(self.X) - n_parameters - 1, np.finfo(np.float64).tiny)
+        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters * len(self.X) / n_left
         self._tell(fit.map, penalty)
         return fit, Candidate("manifold", q, width, penalty, name, fit.map, noise, aic)
 
