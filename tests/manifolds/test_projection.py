@@ -109,14 +109,22 @@ def test_minima_equal_plain_ones():
 
 def plain_step(T, r, w, z, S, damping, is_circle):
     A, g = (T * w) @ T.T, (T * w) @ r
-    free = is_circle | ~(((z >= 1) & (g > 0)) | ((z <= -1) & (g < 0)))
-    block = np.ix_(free, free)
     regular = np.diag(damping * np.diag(A) + 1e-14 * np.diag(A).max())
-    H = A + S if np.linalg.eigvalsh((A + S + regular)[block]).min(initial=1.0) > 1e-12 else A
-    step = np.zeros(len(z))
-    step[free] = np.linalg.solve((H + regular)[block], g[free])
-    step = np.where(is_circle, np.clip(step, -0.5, 0.5), np.clip(z + step, -1, 1) - z)
-    return step, 2 * step @ g - step @ H @ step
+    step, held = g, np.zeros(len(z), dtype=bool)
+    while True:
+        leaves = ~held & ~is_circle & (((z >= 1) & (step > 0)) | ((z <= -1) & (step < 0)))
+        if not leaves.any() and step is not g:
+            break
+        held |= leaves
+        block = np.ix_(~held, ~held)
+        H = A + S if np.linalg.eigvalsh((A + S + regular)[block]).min(initial=1.0) > 1e-12 else A
+        step = np.zeros(len(z))
+        step[~held] = np.linalg.solve((H + regular)[block], g[~held])
+    end = np.where(is_circle, 0.5, np.where(step > 0, 1 - z, 1 + z))
+    length = np.min(end[step != 0] / np.abs(step[step != 0]), initial=1.0)
+    candidates = [np.clip(step, -end, end), length * step]
+    gains = [2 * candidate @ g - candidate @ H @ candidate for candidate in candidates]
+    return candidates[np.argmax(gains)], max(gains)
 
 
 def test_steps_equal_plain_ones():
@@ -133,6 +141,25 @@ def test_steps_equal_plain_ones():
         step, gain = plain_step(T[i], R[i], W[i], Z[i], S[i], damping[i], is_circle)
         np.testing.assert_allclose(steps[i], step, atol=1e-8)
         np.testing.assert_allclose(gains[i], gain, atol=1e-8)
+
+
+@pytest.mark.parametrize("kinds", [("interval", "interval"), ("interval", "circle", "interval")], ids=len)
+def test_projections_at_the_ends_of_intervals_are_stationary(kinds):
+    """Held coordinates and clipped steps must not end a descent while some step inside the box still leads down."""
+    space = LatentSpace(kinds)
+    basis = LatentBasis(space, default_kernel(space, np.full(len(kinds), 0.9)), (3, 4, 3)[: len(kinds)])
+    n_at_ends = 0
+    for seed in range(10):
+        f = random_map(basis, d=5, seed=seed)
+        X = noisy_rows(f, m=200, noise=0.3, seed=seed)
+        Z = project(Rows(X), f).Z
+        F, T = f.with_tangents(Z)
+        slope = np.einsum("iac,ic->ia", T, X - F)
+        inward = np.where(Z >= 1, np.minimum(slope, 0), np.where(Z <= -1, np.maximum(slope, 0), slope))
+        slope = np.where(space.is_circle, slope, inward)
+        assert np.abs(slope).max() < 1e-4 * np.linalg.norm(T, axis=2).max() * X.std()
+        n_at_ends += np.count_nonzero((np.abs(Z) >= 1) & ~space.is_circle)
+    assert n_at_ends > 100
 
 
 def test_curvature_is_learned_by_the_secant_formula():

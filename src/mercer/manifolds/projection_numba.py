@@ -6,6 +6,7 @@ import numpy as np
 from numba import boolean, float64, int64, njit, types, void
 
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+_INLINED: Any = {"inline": "always", "nogil": True, "error_model": "numpy"}
 # What is added to the diagonal of JᵀJ, as a share of its largest entry: f may stand still in a direction.
 _LEAST_CURVATURE = 1e-14
 _MATRIX, _CUBE = float64[:, ::1], float64[:, :, ::1]
@@ -47,6 +48,55 @@ def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-u
                 found[i, place] = -1
 
 
+@njit(**_INLINED)
+def _solve_free(A, S, g, free, damping, largest, factor, step):  # type: ignore[no-untyped-def]
+    """Solve (A + S + damping diag A) step = g for the free coordinates; without S, and 0.0 returned, where concave."""
+    q = len(g)
+    share = 1.0
+    while True:
+        convex = True
+        # Cholesky of the free block; held coordinates have a unit row.
+        for a in range(q):
+            for b in range(a + 1):
+                value = A[a, b] + share * S[a, b] if free[a] and free[b] else 0.0
+                if a == b:
+                    value += A[a, a] * damping + _LEAST_CURVATURE * largest if free[a] else 1.0
+                for e in range(b):
+                    value -= factor[a, e] * factor[b, e]
+                if a != b:
+                    factor[a, b] = value / factor[b, b]
+                elif value > _LEAST_CURVATURE * largest * share:
+                    factor[a, a] = np.sqrt(value)
+                else:
+                    convex = False
+                    factor[a, a] = np.inf
+        if convex or share == 0.0:
+            break
+        share = 0.0
+    for a in range(q):
+        value = g[a] if free[a] else 0.0
+        for e in range(a):
+            value -= factor[a, e] * step[e]
+        step[a] = value / factor[a, a]
+    for a in range(q - 1, -1, -1):
+        value = step[a]
+        for e in range(a + 1, q):
+            value -= factor[e, a] * step[e]
+        step[a] = value / factor[a, a]
+    return share
+
+
+@njit(**_INLINED)
+def _promised(step, length, g, A, S, share):  # type: ignore[no-untyped-def]
+    """The decrease that the model promises for a part of a step."""
+    total = 0.0
+    for a in range(len(g)):
+        total += 2.0 * length * step[a] * g[a]
+        for b in range(len(g)):
+            total -= length**2 * step[a] * (A[a, b] + share * S[a, b]) * step[b]
+    return total
+
+
 @njit(
     void(_CUBE, _MATRIX, _MATRIX, _MATRIX, _CUBE, float64[::1], _FLAGS, _MATRIX, float64[::1]),
     **_COMPILE,
@@ -54,12 +104,13 @@ def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-u
 def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ignore[no-untyped-def]
     """Minimise Σ_c W_c (R_c - (sᵀT)_c)² + sᵀSs + damping Σ_a (TWTᵀ)_aa s_a² over steps s that stay in the box, roughly.
 
-    Coordinates at an end of their interval that would leave it are held; the others are solved for and clipped. S is
-    left out where it makes the problem concave. Writes s, and the decrease that the model promises without the damping.
+    Coordinates at an end of their interval that would leave it are held, and the others solved for. What is then still
+    outside is clipped or, if that promises more, the whole step is shortened: it always promises something. S is left
+    out where it makes the problem concave. Writes s, and the decrease that the model promises without the damping.
     W may have one row for all.
     """
     n, q, d = T.shape
-    A, g, step = np.empty((q, q)), np.empty(q), np.empty(q)
+    A, g, step, clipped = np.empty((q, q)), np.empty(q), np.empty(q), np.empty(q)
     free, factor = np.empty(q, np.bool_), np.empty((q, q))
     for i in range(n):
         w = W[i if W.shape[0] > 1 else 0]
@@ -78,50 +129,27 @@ def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ign
             largest = max(largest, A[a, a])
             z = Z[i, a]
             free[a] = is_circle[a] or not ((z >= 1.0 and g[a] > 0.0) or (z <= -1.0 and g[a] < 0.0))
-        share = 1.0
-        while True:
-            convex = True
-            # Cholesky of the free block; held coordinates have a unit row.
+        share, leaves = 1.0, True
+        while leaves:
+            share = _solve_free(A, S[i], g, free, damping[i], largest, factor, step)
+            leaves = False
             for a in range(q):
-                for b in range(a + 1):
-                    value = A[a, b] + share * S[i, a, b] if free[a] and free[b] else 0.0
-                    if a == b:
-                        value += A[a, a] * damping[i] + _LEAST_CURVATURE * largest if free[a] else 1.0
-                    for e in range(b):
-                        value -= factor[a, e] * factor[b, e]
-                    if a != b:
-                        factor[a, b] = value / factor[b, b]
-                    elif value > _LEAST_CURVATURE * largest * share:
-                        factor[a, a] = np.sqrt(value)
-                    else:
-                        convex = False
-                        factor[a, a] = np.inf
-            if convex or share == 0.0:
-                break
-            share = 0.0
+                z = Z[i, a]
+                if free[a] and not is_circle[a] and ((z >= 1.0 and step[a] > 0.0) or (z <= -1.0 and step[a] < 0.0)):
+                    free[a] = False
+                    leaves = True
+        length = 1.0
         for a in range(q):
-            value = g[a] if free[a] else 0.0
-            for e in range(a):
-                value -= factor[a, e] * step[e]
-            step[a] = value / factor[a, a]
-        for a in range(q - 1, -1, -1):
-            value = step[a]
-            for e in range(a + 1, q):
-                value -= factor[e, a] * step[e]
-            step[a] = value / factor[a, a]
-            if is_circle[a]:
-                # Farther than a quarter of the way around the model knows nothing.
-                step[a] = min(max(step[a], -0.5), 0.5)
+            # Around a circle the model knows nothing of what is farther than a quarter of the way.
+            end = 0.5 if is_circle[a] else (1.0 - Z[i, a] if step[a] > 0.0 else 1.0 + Z[i, a])
+            clipped[a] = min(max(step[a], -end), end)
+            if abs(step[a]) > end:
+                length = min(length, end / abs(step[a]))
+        gains[i] = _promised(clipped, 1.0, g, A, S[i], share)
+        shortened = _promised(step, length, g, A, S[i], share)
         for a in range(q):
-            if not is_circle[a]:
-                step[a] = min(max(Z[i, a] + step[a], -1.0), 1.0) - Z[i, a]
-            steps[i, a] = step[a]
-        total = 0.0
-        for a in range(q):
-            total += 2.0 * step[a] * g[a]
-            for b in range(q):
-                total -= step[a] * (A[a, b] + share * S[i, a, b]) * step[b]
-        gains[i] = total
+            steps[i, a] = clipped[a] if gains[i] >= shortened else length * step[a]
+        gains[i] = max(gains[i], shortened)
 
 
 @njit(
