@@ -156,7 +156,7 @@ def test_each_sample_has_its_own_loss(loss):
     below, above = (np.broadcast_to(part, 3) for part in pair)
     for i in range(3):
         alone = clone(loss).set_params(epsilon=(float(below[i]), float(above[i])))
-        # Powers of arrays may differ in the last digit from those of numbers: processors have instructions of their own.
+        # Powers of arrays may differ in the last digit from those of numbers: processors have instructions for them.
         same = partial(np.testing.assert_allclose, rtol=1e-15)
         same(loss.value(r)[i], alone.value(r[i]))
         same(loss.conjugate(a)[i], alone.conjugate(a[i]))

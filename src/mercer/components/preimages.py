@@ -219,11 +219,11 @@ def inner_products(kernel: Kernel, X: Array, coef: Array) -> Array:
 
 
 def _centred(X: Array) -> tuple[Array, Array, float]:
-    """The mean of the rows, the rows without it, which would cost digits of their distances, and their diameter².
+    """The median of the rows, the rows without it, which would cost digits of their distances, and their diameter².
 
-    The diameter is that of a ball around the mean.
+    The diameter is that of a ball around the median, which a row that is far from all others does not move.
     """
-    centre = X.mean(axis=0)
+    centre = np.median(X, axis=0)
     X = X - centre
     return centre, X, max(4.0 * float(np.einsum("ij,ij->i", X, X).max()), float(np.finfo(np.float64).tiny))
 
