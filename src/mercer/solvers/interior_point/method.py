@@ -25,6 +25,8 @@ Array = NDArray[Any]
 
 # About ten are needed; many more mean that something is wrong.
 _MAX_ITER = 200
+# The best point must be one of the last few, or the last ones be better by a factor than as many before.
+_PATIENCE, _WINDOW, _PROGRESS = 15, 5, 0.5
 # Iterations spent after convergence until coefficients can be set to zero without harm.
 _MAX_POLISHING = 2
 # Complementarity products are not driven below this share of what the tolerance allows: smaller ones buy nothing, and
@@ -77,10 +79,12 @@ class InteriorPoint(Solver):
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         with single_threaded_numpy:
             result = self._run(problem, options)
-            failed = result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None)
-            if options.start is not None and failed:
-                # A start near the boundary can be worse than none: what a cold start can, a warm one must.
-                result = self._run(problem, replace(options, start=None))
+            if result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None):
+                # A start near the boundary can be worse than none: what a cold start can, a warm one must. And one that
+                # has lost its way by rounding, near the solution, mostly finds it from there.
+                start = None if options.start is not None else result
+                again = self._run(problem, replace(options, start=start))
+                result = again if again.status == "optimal" or abs(again.gap) < abs(result.gap) else result
         return result
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
@@ -92,6 +96,7 @@ class InteriorPoint(Solver):
         best: tuple[float, Variables | None] = (np.inf, None)
         point: tuple[Array, Array] | None = None
         n_polishing, n_cautious = 0, 0
+        merits: list[float] = []
         max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
         progress = tqdm(total=max_iter, desc="Interior point", disable=not options.verbose)
         try:
@@ -100,6 +105,7 @@ class InteriorPoint(Solver):
             for iteration in range(max_iter + 1):
                 residuals = Residuals(problem, sides, v)
                 history.append(residuals.iterate)
+                merits.append(residuals.merit)
                 if residuals.merit < best[0]:
                     best = (residuals.merit, v)
                     n_cautious = max(0, n_cautious - 1)
@@ -118,6 +124,9 @@ class InteriorPoint(Solver):
                     break
                 if iteration == max_iter:
                     break
+                if status != "optimal" and _is_lost(merits):
+                    status = "stalled"
+                    break
                 least_mu = _LEAST_SHARE * options.tol * (abs(residuals.iterate.primal) + 1.0) / max(1, sides.n_pairs)
                 v = _iterate(v, residuals, sides, system, least_mu, cautious=n_cautious > 2)
                 progress.update()
@@ -130,6 +139,13 @@ class InteriorPoint(Solver):
         iterate = Iterate(*projected.original.values(B, d))
         history[-1:] = [iterate]  # that of the solution, with its zeros
         return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
+
+
+def _is_lost(merits: list[float]) -> bool:
+    """Whether nothing was gained for long: no new best, and no way back to it either."""
+    if len(merits) <= _PATIENCE or min(merits[-_PATIENCE:]) == min(merits):
+        return False
+    return min(merits[-_WINDOW:]) > _PROGRESS * min(merits[-2 * _WINDOW : -_WINDOW])
 
 
 def _plain_solution(problem: KernelProgram, sides: Sides, v: Variables | None) -> tuple[Array, Array]:
