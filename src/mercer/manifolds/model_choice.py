@@ -291,8 +291,9 @@ class ModelChoice:
             n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
             noise, log_likelihood = density.variance, float(density.log_density(self._rows).sum())
         # Corrected for few rows, where plain AIC prefers what follows every one of them [Hurvich1989]_.
-        n_left = max(len(self.X) - n_parameters - 1, np.finfo(np.float64).tiny)
-        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters * len(self.X) / n_left
+        n_left = len(self.X) - n_parameters - 1
+        correction = len(self.X) / n_left if n_left > 0 else np.inf
+        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters * correction
         self._tell(fit.map, penalty)
         return fit, Candidate("manifold", q, width, penalty, name, fit.map, noise, aic)
 
