@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError, eigh
 
-from mercer.solvers import lapack
-from mercer.solvers.lapack import TridiagonalForm
+from mercer.solvers.lapack import TridiagonalForm, call_lapack
 
 
 def symmetric(n, seed=0):
@@ -61,4 +60,4 @@ def test_several_at_the_same_time():
 
 def test_failures_are_told():
     with pytest.raises(LinAlgError, match="dsytrd of LAPACK failed with code -1"):
-        lapack._call("dsytrd", b"?", 1, np.ones((1, 1)), 1, *[np.ones(1)] * 3, np.ones(64), 64)
+        call_lapack("dsytrd", b"?", 1, np.ones((1, 1)), 1, *[np.ones(1)] * 3, np.ones(64), 64)

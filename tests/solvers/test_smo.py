@@ -63,6 +63,12 @@ def assert_same_value(problem, result, tol):
     np.testing.assert_allclose([result.primal, result.dual], exact.primal, rtol=0, atol=1.2 * tol * size)
 
 
+@pytest.mark.parametrize("block", [8, 16])
+def test_small_blocks_arrive_in_the_end(block):
+    problem = program(EpsilonInsensitive(0.01), C=1000.0, n=80, kernel=Gaussian(0.3))
+    assert_same_value(problem, SMO(block).solve(problem, tol=1e-6), 1e-6)
+
+
 def test_crowded_blocks_grow(monkeypatch):
     problem = program(EpsilonInsensitive(0.01), C=100.0, n=120, kernel=Gaussian(0.3))
     for name, size in (("SMALLEST_BLOCK", 16), ("_LARGEST_BLOCK", 16), ("_GROWN_BLOCK", 64)):

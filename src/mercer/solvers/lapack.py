@@ -1,7 +1,7 @@
-"""Eigenproblems that can be solved at the same time, on several threads.
+"""Calls of BLAS and LAPACK that can be made at the same time, on several threads, and an eigenproblem by them.
 
-SciPy's functions hold the interpreter's lock while they work. These are calls of the same LAPACK, which SciPy exports
-for compiled code, without it.
+SciPy's functions hold the interpreter's lock while they work. These are calls of the same libraries, which SciPy
+exports for compiled code, without it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cython_lapack
+from scipy.linalg import LinAlgError, cython_blas, cython_lapack
 
 Array = NDArray[Any]
 
@@ -47,7 +47,7 @@ class TridiagonalForm:
         self.diagonal, self.subdiagonal = np.empty(n), np.empty(max(n - 1, 0))
         self._scales = np.empty(max(n - 1, 0))
         size = n * _BLOCK
-        _call("dsytrd", b"L", n, A, n, self.diagonal, self.subdiagonal, self._scales, np.empty(size), size)
+        call_lapack("dsytrd", b"L", n, A, n, self.diagonal, self.subdiagonal, self._scales, np.empty(size), size)
         self._reflections = np.asfortranarray(A[1:, : n - 1])
 
     def eigenpairs(self) -> tuple[Array, Array]:
@@ -56,7 +56,7 @@ class TridiagonalForm:
         values, S = self.diagonal.copy(), np.empty((n, n), order="F")
         sizes = 1 + 4 * n + n * n, 3 + 5 * n
         work, whole = np.empty(sizes[0]), np.empty(sizes[1], dtype=np.intc)
-        _call("dstevd", b"V", n, values, self.subdiagonal.copy(), S, n, work, sizes[0], whole, sizes[1])
+        call_lapack("dstevd", b"V", n, values, self.subdiagonal.copy(), S, n, work, sizes[0], whole, sizes[1])
         return values, S
 
     def turned(self, X: Array, *, back: bool = False) -> Array:
@@ -66,7 +66,7 @@ class TridiagonalForm:
         if n > 1 and k:
             rest = np.asfortranarray(turned[1:])  # the first row stays
             size = k * _BLOCK
-            _call(
+            call_lapack(
                 "dormqr", b"L", b"T" if back else b"N", n - 1, k, n - 1, self._reflections, n - 1, self._scales, rest,
                 n - 1, np.empty(size), size,
             )  # fmt: skip
@@ -74,14 +74,22 @@ class TridiagonalForm:
         return turned
 
 
-def _call(name: str, *arguments: bytes | int | Array) -> None:
-    """Call a function of LAPACK, whose last argument tells how it went."""
-    info = ctypes.c_int(0)
+def call_blas(name: str, *arguments: bytes | int | Array) -> None:
+    """Call a function of BLAS or LAPACK: letters and whole numbers as they are, all else as arrays, in Fortran's order.
+
+    A part of a matrix is given as a view, whose first entry counts, with the leading dimension of the whole.
+    """
     kept = [_boxed(argument) for argument in arguments]  # alive until the call is over
-    pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in (*kept, info)]
+    pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in kept]
     _function(name, len(pointers))(*pointers)
-    if info.value:
-        raise LinAlgError(f"{name} of LAPACK failed with code {info.value}.")
+
+
+def call_lapack(name: str, *arguments: bytes | int | Array) -> None:
+    """Call a function of LAPACK, whose last argument, to be left out here, tells how it went."""
+    info = np.zeros(1, dtype=np.intc)
+    call_blas(name, *arguments, info)
+    if info[0]:
+        raise LinAlgError(f"{name} of LAPACK failed with code {info[0]}.")
 
 
 def _boxed(argument: bytes | int | Array) -> Any:
@@ -92,7 +100,8 @@ def _boxed(argument: bytes | int | Array) -> Any:
 
 @cache
 def _function(name: str, n_arguments: int) -> Any:
-    capsule = cython_lapack.__pyx_capi__[name]
+    exported = cython_lapack if name in cython_lapack.__pyx_capi__ else cython_blas
+    capsule = exported.__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

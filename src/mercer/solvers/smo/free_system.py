@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
-from mercer.kernels.blas import single_threaded_blas
+from mercer.solvers.cholesky import Cholesky
 
 Array = NDArray[Any]
 
@@ -65,11 +65,10 @@ class FreeSystem:
         """
         gone, joined = self._difference(free, curve)
         try:
-            with single_threaded_blas:  # other threads would still wait for work when steps on pairs want the cores
-                if self._factor is None or len(gone) + len(joined) > max(_FEW, _CORRECTED * len(self._base)):
-                    self._factorise(free, curve)
-                    gone = joined = free[:0]
-                step, ones = self._solutions(gone, joined, curve, slope)[:, free]
+            if self._factor is None or len(gone) + len(joined) > max(_FEW, _CORRECTED * len(self._base)):
+                self._factorise(free, curve)
+                gone = joined = free[:0]
+            step, ones = self._solutions(gone, joined, curve, slope)[:, free]
         except LinAlgError:
             return None
         offset = 0.0 if total is None else float((total - step.sum()) / ones.sum())
@@ -91,7 +90,7 @@ class FreeSystem:
         matrix, self._factor = self._gathered(free), None  # its memory is that of the last factor
         self._raised = 8.0 * np.sqrt(len(free)) * self._rounding
         matrix[np.diag_indices(len(free))] += self._raise(free, curve).astype(matrix.dtype)
-        self._factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+        self._factor = Cholesky(matrix)
         self._base, self._curve = free, curve[free]
         self._of_gone: dict[int, Array] = {}
         self._of_joined: dict[int, Array] = {}
@@ -100,7 +99,7 @@ class FreeSystem:
         """Solutions for the right-hand sides -slope and 1, for all variables, zero where they are fixed."""
         n, n_joined = len(self._K), len(joined)
         slopes = np.stack([-slope, np.ones(n)], axis=1)
-        inside = self._solve(slopes[self._base]).astype(np.float64)
+        inside = self._factor.solve(slopes[self._base]).astype(np.float64)
         outside = np.zeros((n_joined, 2))
         if len(gone) or n_joined:
             rows = np.take(self._K[joined], self._base, axis=1).astype(self._dtype, copy=False)
@@ -125,13 +124,10 @@ class FreeSystem:
         if new_joined or new_gone:
             units = np.zeros((len(new_gone), len(self._base)), dtype=self._dtype)
             units[np.arange(len(new_gone)), new_gone] = 1.0
-            found = self._solve(np.concatenate([rows[new_joined], units]).T).T
+            found = self._factor.solve(np.concatenate([rows[new_joined], units]).T).T
             self._of_joined |= dict(zip(joined[new_joined], found, strict=False))
             self._of_gone |= dict(zip(new_gone, found[len(new_joined) :], strict=True))
         return np.array([self._of_joined[i] for i in joined] + [self._of_gone[place] for place in gone]).T
-
-    def _solve(self, right_sides: Array) -> Array:
-        return cho_solve(self._factor, right_sides.astype(self._dtype, order="F"), check_finite=False)
 
     def _gathered(self, free: Array) -> Array:
         """K_FF in memory that is used again, in the precision that K has."""

@@ -14,7 +14,7 @@ from mercer.solvers.smo.box import price_of
 Array = NDArray[Any]
 
 # Steps for each variable, on the whole block and on its parts in turn.
-_ON_BLOCK, _ON_PARTS = 2, 16
+_ON_BLOCK, _ON_PARTS = 1, 16
 # Blocks with fewer variables are not divided.
 LEAST_DIVIDED = 512
 # Parts are solved to this share of the violation that is aimed at.

@@ -10,7 +10,9 @@ from mercer.solvers.result import Options
 from mercer.solvers.smo.state import SMALLEST_BLOCK, State
 
 _MAX_ROUNDS = 100_000
-_PATIENCE = 20
+# Rounds that may pass without a gain: so many, or so many samples in blocks for each sample. Blocks that somebody has
+# chosen may be so small that one of them gains next to nothing.
+_PATIENCE, _VISITS, _VISITS_OF_CHOSEN = 20, 2, 20
 
 
 class SMO(Decomposition):
@@ -81,4 +83,5 @@ class SMO(Decomposition):
         return State(problem, options, self.block, shrink=self.shrink)
 
     def _limits(self, problem: KernelProgram) -> tuple[int, int]:
-        return _MAX_ROUNDS, max(_PATIENCE, 2 * len(problem.y) // (self.block or SMALLEST_BLOCK))
+        n_visited = len(problem.y) * (_VISITS if self.block is None else _VISITS_OF_CHOSEN)
+        return _MAX_ROUNDS, max(_PATIENCE, n_visited // (self.block or SMALLEST_BLOCK))
