@@ -3,8 +3,8 @@
 California housing is read as `mercer.datasets.load_california_housing` says; without it a generated set takes its
 place. Rivals are interleaved and the minimum of several rounds is taken. Mercer is asked for the smallest gap of its
 rivals, as its own certificate finds it for the coefficients that they return, with the best offset. LIBSVM takes part
-if `libsvm-official` is installed, which needs a C++ compiler. Parts: `python benchmarks/machines_scale.py fit predict
-losses path floor large ridge crossover`, or none for all of them.
+if `libsvm-official` is installed, which needs a C++ compiler. Parts: `python benchmarks/machines_scale.py fit growth
+predict losses path floor large ridge crossover`, or none for all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from mercer.solvers import SOLVERS, SolverResult
 WIDTH, GAMMA, EPSILON = 2.0, 0.125, 0.1
 _LIBSVM_LIMIT = 4_000  # beyond it takes a minute; scikit-learn has the same algorithm
 _REPEATED_LIMIT = 4_000  # beyond it rivals that take many seconds run once
-_ROUNDS_OF_FEW, _ROUNDS = 5, 3  # up to that limit, where fits take a moment, and beyond: exponents rest on the minimum
+_ROUNDS_OF_FEW, _ROUNDS = 5, 3  # up to that limit, where fits take a moment, and beyond
+_DRAWS = 3  # for exponents: from draw to draw those of one program differ by .1
 
 
 def regression(m, seed=0):
@@ -122,16 +123,18 @@ def timed(function, *arguments):
     return time.perf_counter() - start, result
 
 
-def fit(sizes=(4_000, 10_000, 20_000)):
+SIZES, WEIGHTS = (4_000, 10_000, 20_000), (1.0, 10.0, 100.0)
+
+
+def fit():
     title(
         f"fit: seconds (relative gap), minimum of {_ROUNDS_OF_FEW} up to m = {_REPEATED_LIMIT}, of {_ROUNDS} beyond; "
         "scikit-learn once there"
     )
-    growth = {}
     for name, (make, loss) in DATA.items():
         mercer_machine(name, 1.0, 1e-2).fit(*make(1_000))  # compile
-        for C in (1.0, 10.0, 100.0):
-            for m in sizes:
+        for C in WEIGHTS:
+            for m in SIZES:
                 X, y = make(m)
                 problem = program(X, y, loss, C)
                 best, gaps = {}, {}
@@ -148,18 +151,34 @@ def fit(sizes=(4_000, 10_000, 20_000)):
                     seconds, machine = timed(mercer_machine(name, C, tol).fit, X, y)
                     best["Mercer"] = min(best.get("Mercer", np.inf), seconds)
                     gaps["Mercer"] = machine.gap_
-                for rival, seconds in best.items():
-                    growth.setdefault((name, C, rival), []).append(seconds)
                 shown = "   ".join(f"{rival} {best[rival]:.2f} ({gaps[rival]:.0e})" for rival in best)
                 ratios = ", ".join(f"{r} {best[r] / best['Mercer']:.1f}" for r in best if r != "Mercer")
                 print(f"{name}, C = {C:g}, m = {m}: {shown}   times Mercer: {ratios}", flush=True)
-    for name in DATA if len(sizes) > 1 else ():
-        for C in (1.0, 10.0, 100.0):
-            exponents = {
-                rival: np.polyfit(np.log(sizes), np.log(growth[name, C, rival]), 1)[0]
-                for rival in ("Mercer", "intelex")
-            }
-            print(f"{name}, C = {C:g}: exponent of growth " + ", ".join(f"{r} {e:.2f}" for r, e in exponents.items()))
+
+
+def growth():
+    title(f"growth from m = {SIZES[0]} to {SIZES[-1]}: exponents of the mean times of {_DRAWS} draws, and of each draw")
+    intelex = peers()["intelex"]
+    for name, (make, loss) in DATA.items():
+        mercer_machine(name, 1.0, 1e-2).fit(*make(1_000))  # compile
+        for C in WEIGHTS:
+            spent = {"Mercer": [], "intelex": []}
+            for m in SIZES:
+                of_size = {rival: [] for rival in spent}
+                for seed in range(_DRAWS):
+                    X, y = make(m, seed)
+                    theirs, found = timed(intelex, X, y, C)
+                    machine = mercer_machine(name, C, gap_of(program(X, y, loss, C), *found))
+                    of_size["Mercer"].append(min(timed(machine.fit, X, y)[0] for _ in range(_ROUNDS)))
+                    of_size["intelex"].append(min(theirs, timed(intelex, X, y, C)[0]))
+                for rival, seconds in of_size.items():
+                    spent[rival].append(seconds)
+            for rival, seconds in spent.items():
+                of_mean = np.polyfit(np.log(SIZES), np.log(np.mean(seconds, axis=1)), 1)[0]
+                of_draws = np.polyfit(np.log(SIZES), np.log(seconds), 1)[0]
+                means = ", ".join(f"{mean:.3f}" for mean in np.mean(seconds, axis=1))
+                print(f"{name}, C = {C:g}: {rival:8} {of_mean:.2f}   draws {of_draws.min():.2f} to {of_draws.max():.2f}"
+                      f"   seconds {means}", flush=True)  # fmt: skip
 
 
 def predict(m=20_000, rounds=3):
@@ -332,6 +351,6 @@ def crossover():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    parts = {f.__name__: f for f in (fit, predict, losses, path, floor, large, ridge, crossover)}
+    parts = {f.__name__: f for f in (fit, growth, predict, losses, path, floor, large, ridge, crossover)}
     for part in sys.argv[1:] or parts:
         parts[part]()
