@@ -29,7 +29,7 @@ SPIRALS = [500, 1_000] if SMALL else [2_000, 20_000]
 N_TEST = 20_000
 ROUNDS = 1 if SMALL else 2
 N_COLUMNS, N_NODES = 12, 49
-DRAWS = 2 if SMALL else 3
+DRAWS = 2 if SMALL else 8
 # Numbers of nodes, λ and μ of elpigraph: its own stiffness and a softer one (120 nodes take minutes). Two of them are
 # compared with, as found on a draw of their own: that of the least error on test rows, which favours curves that wind
 # through the noise and then lie nearer to new rows than the true one, and that nearest to the true curve.
