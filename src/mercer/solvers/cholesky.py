@@ -84,9 +84,7 @@ class Cholesky:
 
         def divide(rows: Any, _: None) -> None:
             part = L[rows[0], start:]
-            call_blas(
-                f"{letter}trsm", b"R", b"L", b"T", b"N", part.shape[0], width, one, corner, n, part, n
-            )  # fmt: skip
+            call_blas(f"{letter}trsm", b"R", b"L", b"T", b"N", part.shape[0], width, one, corner, n, part, n)
 
         def subtract(columns: Any, _: None) -> None:
             first, n_columns = columns[0].start, columns[0].stop - columns[0].start
