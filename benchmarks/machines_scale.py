@@ -333,20 +333,33 @@ def crossover():
     ):
         for tol in (1e-3, 1e-6):
             for m in (200, 500, 1_000, 2_000, 4_000):
-                X, y = DATA[name][0](m)
-                problem = program(X, y, loss, 10.0)
-                dense = replace(problem, gram=Gaussian(WIDTH)(X))
-                best = {}
-                for _ in range(2):
-                    for solver in ("interior_point", "smo", "working_set"):
-                        of_solver = dense if SOLVERS[solver].needs_matrix else problem
-                        if SOLVERS[solver].refusal(of_solver) is None:
-                            seconds, result = timed(lambda s=solver, p=of_solver, t=tol: SOLVERS[s].solve(p, tol=t))
-                            best[solver] = min(best.get(solver, np.inf), seconds)
-                            assert isinstance(result, SolverResult)
-                            assert result.status == "optimal"
-                shown = ", ".join(f"{solver} {seconds:.3f}" for solver, seconds in best.items())
-                print(f"{loss!r}, tol {tol:.0e}, m = {m}: {shown}", flush=True)
+                compare_solvers(name, loss, m, 10.0, tol, ("interior_point", "smo", "working_set"))
+    title("and from which weights: seconds to relative gap 1e-3")
+    for name, loss in (
+        ("regression", EpsilonInsensitive(EPSILON)),
+        ("regression", Huber(0.3)),
+        ("two classes", Hinge()),
+    ):
+        for m in (1_000, 3_000):
+            for C in (1e2, 1e3, 3e3, 1e4, 1e5):
+                compare_solvers(name, loss, m, C, 1e-3, ("interior_point", "smo"), rounds=1)
+
+
+def compare_solvers(name, loss, m, C, tol, solvers, rounds=2):
+    X, y = DATA[name][0](m)
+    problem = program(X, y, loss, C)
+    dense = replace(problem, gram=Gaussian(WIDTH)(X))
+    best = {}
+    for _ in range(rounds):
+        for solver in solvers:
+            of_solver = dense if SOLVERS[solver].needs_matrix else problem
+            if SOLVERS[solver].refusal(of_solver) is None:
+                seconds, result = timed(lambda s=solver, p=of_solver: SOLVERS[s].solve(p, tol=tol))
+                best[solver] = min(best.get(solver, np.inf), seconds)
+                assert isinstance(result, SolverResult)
+                assert result.status == "optimal"
+    shown = ", ".join(f"{solver} {seconds:.3f}" for solver, seconds in best.items())
+    print(f"{loss!r}, tol {tol:.0e}, m = {m}, C = {C:g}: {shown}   (reach {problem.reach:.0f})", flush=True)
 
 
 if __name__ == "__main__":

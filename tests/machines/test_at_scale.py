@@ -29,6 +29,8 @@ def regression(n):
         (600, {}, "smo", "600 samples, a loss of lines and parabolas"),
         (600, {"loss": Huber(0.2)}, "smo", "600 samples"),
         (600, {"tol": 1e-8}, "interior_point", "600 samples and a tolerance below"),
+        (600, {"C": 1e5}, "interior_point", "600 samples of so much weight that they move the function far"),
+        (600, {"C": 1e5, "memory": 2**20}, "smo", "the Gram matrix is not formed"),
         (600, {"loss": Squared()}, "least_squares", "squared loss, 600 samples"),
         (600, {"parametric": "linear"}, "interior_point", "600 samples"),
         (600, {"parametric": "linear", "memory": 2**20}, "working_set", "the Gram matrix is not formed"),
@@ -46,6 +48,11 @@ def test_auto_says_which_solver_and_why(n, parameters, solver, reason):
     assert model.status_ == "optimal"
     assert model.solver_ == solver
     assert reason in model.solver_.reason
+
+
+def test_weights_do_not_matter_to_the_choice_for_classes():
+    X = rows(600)
+    assert SupportVectorClassifier(KERNEL, C=1e5).fit(X, labels(X)).solver_ == "smo"
 
 
 def test_name_of_a_solver_is_a_string_with_a_reason():

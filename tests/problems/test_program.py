@@ -146,6 +146,17 @@ def test_other_weights_keep_what_is_known():
     assert uneven.budget == 3.0
 
 
+@pytest.mark.parametrize("formed", [False, True])
+def test_reach_of_one_sample(formed):
+    X, y = rows(5), np.array([0.5, -4.0, 1.0, 0.0, 2.0])
+    gram = 3.0 * Gaussian()
+    penalty = RKHSNorm().penalty(gram(X) if formed else Gram(gram, X), np.ones((5, 1)))
+    assert KernelProgram.build(penalty, y, Laplace(), 2.0).reach == pytest.approx(2.0 * 3.0 / 4.0)
+    sides = (np.full(5, 2.0), np.array([1.0, 9.0, 6.0, 5.0, 1.0]))
+    assert KernelProgram.build(penalty, y, Laplace(), sides).reach == pytest.approx(5.0 * 3.0 / 4.0)
+    assert KernelProgram.build(penalty, 0.0 * y, Laplace(), 2.0).reach == 0.0
+
+
 def test_c_in_all_its_forms():
     y, penalty = smooth_targets(rows(N)), RKHSNorm().penalty(Gaussian(0.8)(rows(N)), np.ones((N, 1)))
     for C, below, above in [

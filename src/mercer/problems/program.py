@@ -153,6 +153,12 @@ class KernelProgram:
         """Whether the matrix, or its low-rank factor, is an array; else it is an operator that is never formed."""
         return self.gram is None or isinstance(self.gram, np.ndarray) or hasattr(self.gram, "factor")
 
+    @property
+    def reach(self) -> float:
+        """How far one sample can move the function where it lies, C k(x, x), in units of the largest target."""
+        weight = float(np.median(np.maximum(self.C_below, self.C_above)))
+        return weight * float(np.median(self.gram.diagonal())) / (float(np.abs(self.y).max()) or np.inf)
+
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
         return self.times_gram(B) + self.columns @ d

@@ -52,8 +52,8 @@ def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memor
     """The solver of that name; for "auto" the one that is fastest for such programs.
 
     The program's matrix may be an operator: solvers that need it in memory are chosen only for few samples, and the
-    caller then forms it, which must not take more than `memory` bytes. The numbers of samples where the choice changes
-    are those of `benchmarks/machines_scale.py`.
+    caller then forms it, which must not take more than `memory` bytes. The numbers of samples and the weights where the
+    choice changes are those of `benchmarks/machines_scale.py crossover`.
 
     Examples
     --------
@@ -87,6 +87,9 @@ def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memor
         return SolverName("interior_point", samples)
     if not many and tol < _TIGHT:
         return SolverName("interior_point", f"{samples} and a tolerance below {_TIGHT:.0e}")
+    # So far do steps on pairs have to go that they take longer than factorisations; classes are separated before.
+    if not many and not problem.loss.classification and problem.reach > n:
+        return SolverName("interior_point", f"{samples} of so much weight that they move the function far")
     if _can("smo", problem):
         return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")
     if not many:
