@@ -87,14 +87,14 @@ def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memor
         return SolverName("interior_point", samples)
     if not many and tol < _TIGHT:
         return SolverName("interior_point", f"{samples} and a tolerance below {_TIGHT:.0e}")
-    # So far do steps on pairs have to go that they take longer than factorisations; classes are separated before.
+    if not _can("smo", problem):
+        if not many:
+            return SolverName("interior_point", samples)
+        return SolverName("working_set", f"{samples}: the Gram matrix is not formed")
     if not many and not problem.loss.classification and problem.reach > n:
+        # Steps on pairs then go so far that they take longer than factorisations; classes are separated before that.
         return SolverName("interior_point", f"{samples} of so much weight that they move the function far")
-    if _can("smo", problem):
-        return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")
-    if not many:
-        return SolverName("interior_point", samples)
-    return SolverName("working_set", f"{samples}: the Gram matrix is not formed")
+    return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")
 
 
 def _can(name: str, problem: KernelProgram) -> bool:
