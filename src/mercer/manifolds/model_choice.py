@@ -38,9 +38,9 @@ _WIDTH_STEP, _PENALTY_STEP, _MOST_MOVES = 1.7, 10.0, 3
 _FIRST_PENALTIES, _STARTS, _FINALISTS, _MARGIN, _FOLDS = 3, 2, 3, 30.0, 5
 # A rung of the ladder is climbed for a gain of so many of its standard errors.
 _ERRORS = 2.0
-# When fits that are compared end; soft ones are started by a hard one.
+# When fits that are compared end: screened ones, those around the best, and those in folds.
 _SCREENING, _JUDGED = Stopping(1e-3, 5), Stopping(1e-4, 12)
-_SOFT_SCREENING, _SOFT_JUDGED = Stopping(3e-3, 9), Stopping(1e-3, 20)
+_SOFT_SCREENING, _SOFT_CLOSE, _SOFT_JUDGED = Stopping(3e-3, 9), Stopping(1e-4, 30), Stopping(1e-3, 20)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class ModelChoice:
     The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
     that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of three in
-    five folds is taken, or a better one around it, on the grid or beyond its edges. The screening follows falling
-    penalties, at the middle width for all starts, and then for the best two of these, if they differ, at widths outward
-    from there until AIC rises.
+    five folds is taken, or, if it is better in the folds, what lies where AIC falls from there, on the grid or beyond
+    its edges. The screening follows falling penalties, at the middle width for all starts, and then for the best two of
+    these, if they differ, at widths outward from there until AIC rises.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class ModelChoice:
             more.append(paths[name])
         found += self._walked(more)
         finalists = self._judged(_promising(found, _FINALISTS))
-        return self._climbed_to(max(finalists, key=lambda c: c.held_out), found)
+        return self._climbed_to(max(finalists, key=lambda c: c.held_out))
 
     def _followed(self, found: Sequence[Candidate]) -> dict[str, float]:
         """The best starts, and their AIC, but for those that have come to the same manifold as a better one."""
@@ -275,16 +275,26 @@ class ModelChoice:
             yield candidate
 
     def _screened(
-        self, start: Any, variance: Any, basis: LatentBasis, q: int, width: float, penalty: float, name: str
+        self,
+        start: Any,
+        variance: Any,
+        basis: LatentBasis,
+        q: int,
+        width: float,
+        penalty: float,
+        name: str,
+        *,
+        closely: bool = False,
     ) -> tuple[Any, Candidate]:
         """A fit, to start another from, and the candidate that it makes, with its AIC."""
         fit: Any
         if self.soft:
-            fit = soft_map(self._rows.X, start, basis, penalty, _SOFT_SCREENING, variance=variance)
+            stopping = _SOFT_CLOSE if closely else _SOFT_SCREENING
+            fit = soft_map(self._rows.X, start, basis, penalty, stopping, variance=variance, accelerated=closely)
             self._check(fit.status)
             noise, n_parameters, log_likelihood = fit.density.variance, fit.n_parameters, fit.log_likelihood
         else:
-            fit = self._hard(self._rows, start, basis, penalty, _SCREENING)
+            fit = self._hard(self._rows, start, basis, penalty, _JUDGED if closely else _SCREENING)
             # What is off the manifold, spread over the directions normal to it, to start from.
             noise = float(fit.costs.mean()) / max(self.X.shape[1] - q, 1)
             density = ManifoldDensity.of(self._rows, fit.map, noise)
@@ -347,28 +357,35 @@ class ModelChoice:
             values[test] = density_of(fold).log_density(self._test[fold])
         return values
 
-    def _climbed_to(self, best: Candidate, found: list[Candidate]) -> Candidate:
-        """Go on to the settings around the best while they are better, also beyond the edges of the grid."""
-        q = best.n_components
-        known = {(c.width, c.penalty): c for c in found if c.start == best.start}
-        judged = {(c.width, c.penalty) for c in self.candidates if c.log_densities is not None}
-        for _ in range(_MOST_MOVES):
-            around = [(width, best.penalty) for width in _neighbours(self._widths(q), best.width, _WIDTH_STEP)]
-            around += [(best.width, p) for p in _neighbours(self.penalties, best.penalty, _PENALTY_STEP)]
-            around = [pair for pair in around if pair not in judged]
-            new = self._walked([self._beside(best, *pair) for pair in around if pair not in known])
-            known |= {(c.width, c.penalty): c for c in new}
-            near = _promising([best, *(known[pair] for pair in around)])
-            better = max([best, *self._judged([c for c in near if c is not best])], key=lambda c: c.held_out)
-            judged |= set(around)
-            if better is best:
-                break
-            best = better
-        return best
+    def _climbed_to(self, best: Candidate) -> Candidate:
+        """Go on to the settings around the best while AIC falls, also beyond the edges of the grid.
 
-    def _beside(self, best: Candidate, width: float, penalty: float) -> Iterator[Candidate]:
+        Each is started from the best so far, and followed further than in the screening: along paths of falling
+        penalties wide kernels unfold late or not at all. The held-out density decides whether it was worth it.
+        """
+        (end,) = self._walked([self._beside(best, best.width, best.penalty)])
+        tried = {(end.width, end.penalty)}
+        for _ in range(_MOST_MOVES):
+            around = [pair for pair in self._around(end) if pair not in tried]
+            tried |= set(around)
+            better = min([end, *self._walked([self._beside(end, *pair) for pair in around])], key=lambda c: c.aic)
+            if better is end:
+                break
+            end = better
+        return max(best, *self._judged([end]), key=lambda c: c.held_out)
+
+    def _around(self, best: Candidate) -> list[tuple[Any, float]]:
+        """Settings next to these: in one of the two, or wider and less penalised, or the other way round."""
+        widths = _neighbours(self._widths(best.n_components), best.width, _WIDTH_STEP)
+        penalties = _neighbours(self.penalties, best.penalty, _PENALTY_STEP)
+        one = [(width, best.penalty) for width in widths] + [(best.width, penalty) for penalty in penalties]
+        return one + list(zip(widths, penalties[::-1], strict=False))
+
+    def _beside(self, best: Candidate, width: Any, penalty: float) -> Iterator[Candidate]:
         basis = self.basis_for(best.n_components, width)
-        yield self._screened(best.map, best.variance, basis, best.n_components, width, penalty, best.start)[1]
+        yield self._screened(
+            best.map, best.variance, basis, best.n_components, width, penalty, best.start, closely=True
+        )[1]
 
 
 def _promising(candidates: Sequence[Candidate], most: int | None = None) -> list[Candidate]:

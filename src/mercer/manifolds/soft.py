@@ -26,7 +26,7 @@ _JITTER = 1e-14
 # So many steps ahead nothing is known.
 _FARTHEST = 100.0
 # Hard iterations at the end of a soft fit: more of them wind.
-_LAST = 2
+_LAST = 4
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def soft_fit(
 
 
 def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> ManifoldFit:
-    """A soft fit after two hard iterations, which bring it nearer to new rows.
+    """A soft fit after four hard iterations, which bring it nearer to new rows.
 
     EM aims at the manifold that rows lie around. The one that is nearest to them goes on beyond the ends of that, and
     lies outward of its bends, by half of the variance of the noise times their curvature; a few iterations of
