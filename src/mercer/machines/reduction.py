@@ -136,7 +136,7 @@ def reduce_expansion(
     norm, absolute = functions.norms(weights), functions.norms(difference)
     relative = np.divide(absolute, norm, out=np.zeros_like(norm), where=norm > 0)
     bounded = kernel.translation_invariant and not kernel.order
-    uniform = absolute * np.sqrt(functions.diagonal[0]) if bounded else np.where(absolute > 0, np.inf, 0.0)
+    uniform = absolute * np.sqrt(functions.diagonal[0]) if bounded else np.where(difference.any(axis=0), np.inf, 0.0)
     polynomial = functions.polynomial(difference)
     if coef.ndim == 1:
         kept, polynomial = kept[:, 0], polynomial[:, 0]
