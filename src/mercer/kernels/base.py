@@ -139,6 +139,10 @@ class Kernel(BaseEstimator, ABC):
         if W is not None and transposed_sums is not None:
             transposed_sums += K.T @ W
 
+    def _forms_tiles(self, left: Any, right: Any, V: Array) -> bool:
+        """Whether `_add_products` forms the tile of two prepared sides: then it must be small."""
+        return True
+
     def _gaussian_rows(self, sides: Sides) -> Array | None:
         """Rows between which the kernel is exp(-distance² / 2), where products in single precision may use that."""
         return None

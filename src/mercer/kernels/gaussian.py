@@ -23,12 +23,15 @@ def compiled_rows(left: Any, right: Any) -> tuple[Array, Array] | None:
 
     Sides of less than a full tile are left to NumPy: a program that works on a few hundred rows never loads Numba.
     """
+    return plain_rows(left, right) if are_compiled(left, right) else None
+
+
+def are_compiled(left: Any, right: Any) -> bool:
+    """Whether compiled loops should take the rows behind two prepared sides."""
     if isinstance(left, tuple) or left.shape[1] - 2 > _FEW_COLUMNS:
-        return None
+        return False
     shorter, longer = sorted((len(left), len(right)))
-    if shorter < _FEW_ROWS or longer < TILE:
-        return None
-    return plain_rows(left, right)
+    return shorter >= _FEW_ROWS and longer >= TILE
 
 
 def plain_rows(left: Array, right: Array) -> tuple[Array, Array]:

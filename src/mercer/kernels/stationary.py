@@ -13,7 +13,7 @@ from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimensi
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.distances import distance_sides, n_columns_of, squared_distance_tile
 from mercer.kernels.exponential import exp_of_negative
-from mercer.kernels.gaussian import add_gaussian_products, compiled_rows, few_vectors, gaussian_tile
+from mercer.kernels.gaussian import add_gaussian_products, are_compiled, compiled_rows, few_vectors, gaussian_tile
 from mercer.kernels.spectra import radial_fourier
 from mercer.kernels.widths import median_distance
 
@@ -177,6 +177,9 @@ class Gaussian(Stationary):
             super()._add_products(left, right, V, sums, W, transposed_sums)
         else:
             add_gaussian_products(*rows, V, sums, W, transposed_sums)
+
+    def _forms_tiles(self, left: Any, right: Any, V: Array) -> bool:
+        return not (few_vectors(V) and are_compiled(left, right))
 
     def _gaussian_rows(self, sides: Sides) -> Array | None:
         if isinstance(sides.right, tuple) or n_columns_of(sides.right) > _FEW_COLUMNS:

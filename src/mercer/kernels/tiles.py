@@ -79,18 +79,18 @@ if hasattr(os, "register_at_fork"):  # a child process has none of the threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def rectangle(n_rows: int, n_columns: int) -> Iterator[Tile]:
+def rectangle(n_rows: int, n_columns: int, side: int = TILE) -> Iterator[Tile]:
     """Tiles of a whole matrix, row by row: square, or longer where the matrix is narrow."""
-    height = max(TILE, TILE**2 // max(1, n_columns))
-    width = max(TILE, TILE**2 // max(1, n_rows))
+    height = max(side, side**2 // max(1, n_columns))
+    width = max(side, side**2 // max(1, n_rows))
     for i in range(0, n_rows, height):
         for j in range(0, n_columns, width):
             yield slice(i, min(i + height, n_rows)), slice(j, min(j + width, n_columns))
 
 
-def upper_triangle(n: int) -> Iterator[Tile]:
+def upper_triangle(n: int, side: int = TILE) -> Iterator[Tile]:
     """Tiles on and above the diagonal of a square matrix."""
-    return ((rows, columns) for rows, columns in rectangle(n, n) if rows.start <= columns.start)
+    return ((rows, columns) for rows, columns in rectangle(n, n, side) if rows.start <= columns.start)
 
 
 def take(side: Any, rows: Any) -> Any:

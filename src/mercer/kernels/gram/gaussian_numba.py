@@ -60,6 +60,26 @@ def _exponentials(values, weights):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always", **_COMPILE)
+def _sum(values, weights):  # type: ignore[no-untyped-def]
+    """Sum powers of two with weights."""
+    total = values.dtype.type(0.0)
+    for j in range(BLOCK):
+        total += power_of_two(values[j]) * weights[j]
+    return total
+
+
+@njit(inline="always", **_COMPILE)
+def _sum_and_add(values, weights, factor, target):  # type: ignore[no-untyped-def]
+    """Sum powers of two with weights, and add a multiple of them to others."""
+    total = values.dtype.type(0.0)
+    for j in range(BLOCK):
+        value = power_of_two(values[j])
+        total += value * weights[j]
+        target[j] += factor * value
+    return total
+
+
+@njit(inline="always", **_COMPILE)
 def _multiple_of_four(n):  # type: ignore[no-untyped-def]
     return (n + 3) // 4 * 4
 
@@ -86,6 +106,13 @@ def add_products(X, Y, V, sums, W, transposed_sums):  # type: ignore[no-untyped-
             _exponents(block, pair, values[0], values[1])
             for r in range(n_rows):
                 row = values[r]
+                # Of one vector nobody needs the values again, unless they must be converted before they are added.
+                if n_vectors == 1 and len(W) == 0:
+                    sums[i + r, 0] += _sum(row, weights[0])
+                    continue
+                if n_vectors == 1 and row.itemsize == below.itemsize:
+                    sums[i + r, 0] += _sum_and_add(row, weights[0], W[i + r, 0], below[0])
+                    continue
                 sums[i + r, 0] += _exponentials(row, weights[0])
                 for c in range(1, n_vectors):
                     total, others = zero, weights[c]

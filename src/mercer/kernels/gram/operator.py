@@ -25,6 +25,10 @@ from mercer.kernels.tiles import (
 
 Array = NDArray[Any]
 
+# Tiles along a side that share the work evenly, and how many times as long tiles may be that are not formed: a call for
+# each of the usual ones takes Python a third of the time that the tile takes.
+_MANY_TILES, _LARGEST = 16, 4
+
 
 class Gram(LinearOperator):
     """The Gram matrix of a kernel on X (against Y) as a linear operator that evaluates tiles when they are needed.
@@ -147,9 +151,10 @@ class Gram(LinearOperator):
             below = () if rows == columns else (V[rows], total[columns])
             self.kernel._add_products(*self._sides_of(tile), V[columns], total[rows], *below)
 
-        n_tiles, n_panels = -(-self.shape[0] // TILE), -(-n_used // TILE)
+        side = self._side(V)
+        n_tiles, n_panels = -(-self.shape[0] // side), -(-n_used // side)
         tiles = self._with_progress(
-            (tile for tile in upper_triangle(self.shape[0]) if tile[0].start < n_used),
+            (tile for tile in upper_triangle(self.shape[0], side) if tile[0].start < n_used),
             n_panels * n_tiles - n_panels * (n_panels - 1) // 2,
         )
         totals = run_threaded(add_tile, tiles, lambda: np.zeros((self.shape[0], V.shape[1]), V.dtype), n_threads)
@@ -159,18 +164,25 @@ class Gram(LinearOperator):
         """Panels of the result are computed independently, straight into it."""
         result = np.zeros((n_result, V.shape[1]), V.dtype)
         n_inner = self.shape[0] if transposed else self.shape[1]
+        side = TILE if transposed else self._side(V)
 
         def fill_panel(tile: Tile, _: None) -> None:
             panel = tile[0]
-            for inner in _slices(n_inner):
+            for inner in _slices(n_inner, side):
                 if transposed:
                     result[panel] += self.kernel._tile(*self._sides_of((inner, panel))).T @ V[inner]
                 else:
                     self.kernel._add_products(*self._sides_of((panel, inner)), V[inner], result[panel])
 
-        panels = self._with_progress(((panel, slice(None)) for panel in _slices(n_result)), -(-n_result // TILE))
+        panels = self._with_progress(((panel, slice(None)) for panel in _slices(n_result, side)), -(-n_result // side))
         run_threaded(fill_panel, panels, lambda: None, n_threads)
         return result
+
+    def _side(self, V: Array) -> int:
+        """Rows and columns of the tiles of a product: more of them where no tile is formed and there are many tiles."""
+        if self.kernel._forms_tiles(self._sides.left, self._sides.right, V):
+            return TILE
+        return TILE * min(max(min(self.shape) // (_MANY_TILES * TILE), 1), _LARGEST)
 
     def _sides_of(self, tile: Tile) -> tuple[Any, Any]:
         return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
@@ -180,8 +192,8 @@ class Gram(LinearOperator):
         return bar
 
 
-def _slices(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + TILE, n)) for start in range(0, n, TILE))
+def _slices(n: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _length(index: Any, n: int) -> int:
