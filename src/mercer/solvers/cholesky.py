@@ -23,6 +23,8 @@ _PANEL, _FEW_ROWS = 256, 900
 # Rows of a panel, and right-hand sides, that are one task of a thread: the same for any number of threads, so that all
 # give the same digits.
 _ROWS, _RIGHT_SIDES = 512, 64
+# So few right-hand sides are substituted one by one: LAPACK would copy the factor first.
+_FEW_RIGHT_SIDES = 2
 
 
 class Cholesky:
@@ -69,10 +71,15 @@ class Cholesky:
 
         def work(columns: Any, _: None) -> None:
             part = solution[:, columns[0]]
-            call_lapack(f"{self._letter}potrs", b"L", n, part.shape[1], self._L, n, part, n)
+            if n_columns > _FEW_RIGHT_SIDES:
+                call_lapack(f"{self._letter}potrs", b"L", n, part.shape[1], self._L, n, part, n)
+                return
+            for transposed in (b"N", b"T"):
+                call_blas(f"{self._letter}trsv", b"L", transposed, b"N", n, self._L, n, part, 1)
 
+        size = _RIGHT_SIDES if n_columns > _FEW_RIGHT_SIDES else 1
         with single_threaded_blas:
-            run_threaded(work, _tasks(0, n_columns, _RIGHT_SIDES), lambda: None, self._n_threads)
+            run_threaded(work, _tasks(0, n_columns, size), lambda: None, self._n_threads)
         return solution
 
     def _factor_panel(self, start: int, stop: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from mercer.kernels.gram.columns import run_over_rows
 from mercer.solvers.cholesky import Cholesky
 
 Array = NDArray[Any]
@@ -135,9 +136,11 @@ class FreeSystem:
         if self._memory.size < n * n or self._memory.dtype != self._dtype:
             self._memory = np.empty(n * n, dtype=self._dtype)
         matrix = self._memory[: n * n].reshape(n, n)
-        for start in range(0, n, _GATHERED):
-            rows = slice(start, start + _GATHERED)
-            matrix[rows] = np.take(self._K[free[rows]], free, axis=1)
+
+        def gather(tile: Any, _: None) -> None:
+            matrix[tile[0]] = np.take(self._K[free[tile[0]]], free, axis=1)
+
+        run_over_rows(gather, n, n, task=_GATHERED)
         return matrix
 
     def _raise(self, variables: Array, curve: Array) -> Array:

@@ -53,6 +53,7 @@ def _descend_on_parts(
 
     n, reached = len(B), B.copy()
     work = np.zeros(n, dtype=np.int64)  # at the first variable of each part
+    gram_change = np.empty_like(g)
 
     def optimise(part: Any, _: None) -> None:
         variables, size = part[0], part[0].stop - part[0].start
@@ -60,17 +61,23 @@ def _descend_on_parts(
         most = _ON_PARTS * size
         steps = descend(K, variables.start, own_g, reached[variables], own_box, paired, target, most)[0]
         work[variables.start] = steps * size
+        gram_change[variables] = own_g - g[variables]
+
+    def hear_of_others(part: Any, _: None) -> None:
+        variables = part[0]
+        for others in (slice(0, variables.start), slice(variables.stop, n)):
+            gram_change[variables] += K[variables, others] @ change[others]
 
     parts = [(slice(start, stop), slice(start, stop)) for start, stop in pairwise(cuts)]
     parts.sort(key=lambda part: part[0].start - part[0].stop)  # the ends together are as long as the middle
     run_threaded(optimise, parts, lambda: None, threads_for(n * n))
-    change = reached - B
+    change = (reached - B).astype(K.dtype)
+    run_threaded(hear_of_others, parts, lambda: None, threads_for(n * n))
     slope = float(g @ change) + price_of(box, reached) - price_of(box, B)
-    gram_change = K @ change.astype(K.dtype)
     bend = float(change @ gram_change)
     if slope < 0:
         # The price is convex: along the step it lies below its chord, so that the objective falls.
         length = min(1.0, -slope / bend) if bend > 0 else 1.0
-        B[:] = reached if length == 1.0 else np.clip(B + length * change, box[0], box[1])
+        B[:] = reached if length == 1.0 else np.clip(B + length * (reached - B), box[0], box[1])
         g += (length * gram_change).astype(K.dtype)
     return int(work.sum()) // n

@@ -75,7 +75,7 @@ class State:
         self.exact = not support.size or problem.knows_product(self.B)
         fitted = problem.times_gram(self.B) if self.exact else self._columns.times(support, self.B[support])
         self._g = fitted - problem.y
-        self._active: Array | None = None
+        self._active: Array | None = None  # which variables are not set aside, if any are
         self._moved = np.zeros(len(self.B))
         self._violation_when_shrunk = np.inf
         self._last_set = np.empty(0, dtype=np.intp)
@@ -92,9 +92,7 @@ class State:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
         self._rising, self._falling = self._box.rising(self.B, self._g), self._box.falling(self.B, self._g)
         if self._active is not None:
-            aside = np.ones(len(self.B), dtype=bool)
-            aside[self._active] = False
-            self._rising[aside], self._falling[aside] = np.inf, -np.inf
+            self._rising[~self._active], self._falling[~self._active] = np.inf, -np.inf
         lowest, highest = float(self._rising.min()), float(self._falling.max())
         self._violation = highest - lowest if self._paired else max(highest, -lowest)
         self._bar = (highest, lowest) if self._paired else (0.0, 0.0)
@@ -109,7 +107,7 @@ class State:
         """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
         if self._shrink and self._active is None:
             self._set_aside()
-        last = self._last_set if self._active is None else np.intersect1d(self._last_set, self._active)
+        last = self._last_set if self._active is None else self._last_set[self._active[self._last_set]]
         chosen = choose_working_set(self._rising, self._falling, self._bar, last, self._block)
         self._last_set = chosen
         chosen = chosen[np.argsort(self._axis[chosen], kind="stable")]
@@ -131,9 +129,9 @@ class State:
         self._drift = float(np.hypot(self._drift, _ROUNDING * np.linalg.norm(change)))
         moved = np.flatnonzero(change)
         where, change = chosen[moved], change[moved]
-        others = np.setdiff1d(
-            np.arange(len(self.B)) if self._active is None else self._active, chosen, assume_unique=True
-        )
+        elsewhere = np.ones(len(self.B), dtype=bool) if self._active is None else self._active.copy()
+        elsewhere[chosen] = False
+        others = np.flatnonzero(elsewhere)
         self._g[others] += self._columns.times(where, change, others)
         if self._active is not None:
             self._moved[where] += change
@@ -149,7 +147,7 @@ class State:
         """Bring the gradient of all variables up to date."""
         if self._active is None:
             return
-        aside = np.setdiff1d(np.arange(len(self.B)), self._active)
+        aside = np.flatnonzero(~self._active)
         where = np.flatnonzero(self._moved)
         self._g[aside] += self._columns.times(where, self._moved[where], aside)
         self._moved[:] = 0.0
@@ -210,7 +208,7 @@ class State:
         """Leave out variables at a bound or at zero that no other variable can move from there."""
         wanted = (self._rising < self._bar[0]) | (self._falling > self._bar[1])
         if np.mean(wanted) < 1 - _WORTH_SHRINKING:
-            self._active = np.flatnonzero(wanted)
+            self._active = wanted
             self._violation_when_shrunk = self._violation
 
     def _offset(self, lowest: float, highest: float) -> Array:
