@@ -133,17 +133,21 @@ def add_products(X, Y, V, sums, W, transposed_sums):  # type: ignore[no-untyped-
 
 @njit([f"{t}({t}[:,:], {t}[:,:], {t}[:,::1])" for t in _TYPES], cache=True, **_COMPILE)
 def fill(X, Y, out):  # type: ignore[no-untyped-def]
-    """Write the Gram matrix of rows X against Y; what it returns only keeps the compiler from dropping the sums."""
-    n_dims = _multiple_of_four(X.shape[1])
-    block, pair = np.zeros((n_dims, BLOCK), X.dtype), np.zeros((n_dims, 2), X.dtype)
+    """Write the Gram matrix of rows X against Y; what it returns only keeps the compiler from dropping the sums.
+
+    Row by row, since memory takes what is written in order sooner; the columns stay in the second-level cache.
+    """
+    n_dims, n_blocks = _multiple_of_four(X.shape[1]), (len(Y) + BLOCK - 1) // BLOCK
+    blocks, pair = np.zeros((n_blocks, n_dims, BLOCK), X.dtype), np.zeros((n_dims, 2), X.dtype)
     values, weights, totals = np.empty((2, BLOCK), X.dtype), np.ones(BLOCK, X.dtype), np.zeros(2, X.dtype)
-    for start in range(0, len(Y), BLOCK):
-        width = min(BLOCK, len(Y) - start)
-        _pack(Y, start, width, block)
-        for i in range(0, len(X), 2):
-            n_rows = min(2, len(X) - i)
-            _pack(X, i, n_rows, pair)
-            _exponents(block, pair, values[0], values[1])
+    for b in range(n_blocks):
+        _pack(Y, b * BLOCK, min(BLOCK, len(Y) - b * BLOCK), blocks[b])
+    for i in range(0, len(X), 2):
+        n_rows = min(2, len(X) - i)
+        _pack(X, i, n_rows, pair)
+        for b in range(n_blocks):
+            start, width = b * BLOCK, min(BLOCK, len(Y) - b * BLOCK)
+            _exponents(blocks[b], pair, values[0], values[1])
             for r in range(n_rows):
                 row, target = values[r], out[i + r, start : start + width]
                 totals[r] = _exponentials(row, weights)

@@ -25,7 +25,7 @@ class SMO(Decomposition):
     Parameters
     ----------
     block : int, optional
-        Number of variables optimised together; by default a third of them, but 1024 to 2048, and twice as many as soon
+        Number of variables optimised together; by default a third of them, but 1024 to 2032, and twice as many as soon
         as most of them are free: what a block does not hold, further rounds must.
     shrink : bool
         Whether variables that stay at their bounds are set aside until the others have converged: it rarely pays.

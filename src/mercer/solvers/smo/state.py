@@ -20,9 +20,10 @@ from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
 
-# Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables.
+# Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables. These
+# are no powers of two: rows of a matrix that are as far apart in memory take each other's places in the cache.
 SMALLEST_BLOCK = 1024
-_LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2048, 4096, 0.8
+_LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2032, 4080, 0.8
 # A block is left when its largest violation has fallen to the first share or, after steps that cost as much as a guess
 # of the free variables at the optimum, to the second: the next blocks move what is left again anyway.
 _SHARE, _LARGE_SHARE = 0.1, 0.33
