@@ -124,15 +124,15 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     so where the penalty is given and not chosen "auto" is hard.
 
     A soft fit aims at the curve that rows lie around, a hard one at the curve that is nearest to them: that goes on
-    beyond the ends and lies outward of bends, but with a small penalty it winds through the noise in the end. Two hard
+    beyond the ends and lies outward of bends, but with a small penalty it winds through the noise in the end. Four hard
     iterations after the soft ones go most of the way, and change little where noise is small. Mean squared distances
-    of new rows above that of the true curve, soft, both and hard with all else automatic, over three draws: 1.7, 1.3
-    and .8 % for spirals of 2,000 rows, .4, .2 and .0 % for circles; soft and both .2 and -.2 % for a spiral of 20,000,
-    1.3 and -.7 % for arcs of 2,000 (``benchmarks/manifolds.py``). The hard choice took three to four times as long. On
-    five other curves with noise of a tenth of their radius the two iterations moved them by .04 to .07 of the noise,
-    and the error above the true curve's fell from 1.0 to .3 % on average with 2,000 rows; with noise of two tenths and
+    of new rows above that of the true curve, soft, both and hard with all else automatic, over eight draws of 2,000
+    rows: 1.5, .9 and .8 % for spirals, .26, .09 and .05 % for circles, .9, -.8 and -.8 % for arcs; .2, -.3 and -.4 %
+    for a spiral of 20,000 (``benchmarks/manifolds.py``). The hard choice took three to four times as long. On
+    five other curves with noise of a tenth of their radius the four iterations moved them by .04 to .12 of the noise,
+    and the error above the true curve's fell from 1.0 to .1 % on average with 2,000 rows; with noise of two tenths and
     more they moved them by more than .1, mostly, and away from the true curve: with two tenths and 400 rows distances
-    of .037 became .049 (``benchmarks/manifold_defaults.py``).
+    of .036 became .047 (``benchmarks/manifold_defaults.py``).
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
     with a smaller error, `impute` fills them. The objective is not convex: its minimum depends on the start. Time is
