@@ -6,6 +6,7 @@ from scipy.sparse.linalg import cg, eigsh
 
 from mercer.kernels import Gaussian, Linear, Multiquadric
 from mercer.kernels.gram import Gram, RowCache, gram_family
+from mercer.kernels.tiles import TILE
 
 
 @pytest.fixture
@@ -56,6 +57,27 @@ def test_products_leave_out_what_lies_between_rows_of_zeros(kernel, monkeypatch)
     np.testing.assert_allclose(product, kernel(X) @ V, rtol=1e-10, atol=1e-10)
     assert sum(n_values) < 0.36 * 2500**2  # all above the diagonal: half of them
     assert not (Gram(kernel, X) @ (0.0 * V)).any()
+
+
+@pytest.mark.parametrize("n_vectors", [1, 2, 20])  # compiled loops that form no tile, and products of matrices
+@pytest.mark.parametrize("n_used", [150, 2500])
+def test_products_with_many_rows_take_longer_tiles(n_vectors, n_used, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(2500, 3)), np.zeros((2500, n_vectors))
+    V[rng.permutation(2500)[:n_used]] = rng.normal(size=(n_used, n_vectors))
+    sizes, add_products = set(), Gaussian._add_products
+
+    def spy(self, left, right, *arguments):
+        sizes.add((len(left), len(right)))
+        add_products(self, left, right, *arguments)
+
+    monkeypatch.setattr(Gaussian, "_add_products", spy)
+    monkeypatch.setattr("mercer.kernels.gram.operator._MANY_TILES", 1)
+    for Y in (None, X[:1300]):
+        sizes.clear()
+        product = Gram(Gaussian(), X, Y) @ (V if Y is None else V[:1300])
+        assert (max(max(sizes)) > TILE) == (n_vectors < 20)
+        np.testing.assert_allclose(product, Gaussian()(X, Y) @ V[: 2500 if Y is None else 1300], atol=1e-11)
 
 
 def test_row_blocks_cover_the_matrix(X):

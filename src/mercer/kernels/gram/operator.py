@@ -25,8 +25,8 @@ from mercer.kernels.tiles import (
 
 Array = NDArray[Any]
 
-# Tiles along a side that share the work evenly, and how many times as long tiles may be that are not formed: a call for
-# each of the usual ones takes Python a third of the time that the tile takes.
+# Tiles along a side that share the work evenly among threads; and how many times as long as usual tiles may be that are
+# not formed, so that fewer calls of Python, which threads make one at a time, come between them.
 _MANY_TILES, _LARGEST = 16, 4
 
 

@@ -20,8 +20,8 @@ from mercer.solvers.smo.working_set import choose_working_set
 
 Array = NDArray[Any]
 
-# Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables. These
-# are no powers of two: rows of a matrix that are as far apart in memory take each other's places in the cache.
+# Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables. The
+# large ones are no powers of two: rows that are so far apart in memory take each other's places in the cache.
 SMALLEST_BLOCK = 1024
 _LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2032, 4080, 0.8
 # A block is left when its largest violation has fallen to the first share or, after steps that cost as much as a guess
