@@ -1,11 +1,13 @@
 """Programs as data: values, box, tube, and the bound of a low-rank certificate."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
+from mercer.kernels.blas import single_threaded_numpy
 from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile
 from mercer.problems import Certificate, KernelProgram
@@ -144,6 +146,19 @@ def test_other_weights_keep_what_is_known():
     uneven = program.with_weights((program.C_below * np.arange(1, N + 1), program.C_above), budget=3.0)
     assert uneven.knows_product(B)
     assert uneven.budget == 3.0
+    assert uneven.kept is tenfold.kept is program.kept
+
+
+def test_certificate_leaves_no_threads_of_numpy_at_work(monkeypatch):
+    program, inside = make(Huber(0.2), 2.0), []
+
+    def watched(self, B, d):
+        inside.append(single_threaded_numpy._users)
+        return Certificate(1.0, 1.0, 0.0)
+
+    monkeypatch.setattr(KernelProgram, "_certificate", watched)
+    assert program.certificate(SimpleNamespace(B=np.zeros(N), d=np.zeros(1))).gap == 0.0
+    assert inside == [1]
 
 
 @pytest.mark.parametrize("formed", [False, True])

@@ -165,6 +165,7 @@ class KernelMachine(BaseEstimator):
             "conditional": bool(self.kernel_.order),
             "budget": budget,
             "exact_gram": None if self.low_rank_tol is None else matrix.operator,
+            "kept": {},
         }
         programs = [KernelProgram.build(penalty, y, loss, C, **common) for y in targets]
         shared.append(Task(matrix, penalty, programs))

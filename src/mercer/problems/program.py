@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.blas import single_threaded_numpy
 from mercer.losses import Loss
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class KernelProgram:
     target : array of shape (n_columns,), or 0
         What columnsᵀB has to be. It is not zero where other dual variables, which are not part of this program, are
         held fixed.
+    kept : dict
+        What solvers made of the matrix, under their names: programs with the same matrix may share it.
 
     Notes
     -----
@@ -104,6 +107,7 @@ class KernelProgram:
     budget: float | None = None
     exact_gram: Any = None
     target: Array | float = 0.0
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -117,6 +121,7 @@ class KernelProgram:
         conditional: bool = False,
         budget: float | None = None,
         exact_gram: Any = None,
+        kept: dict[str, Any] | None = None,
     ) -> KernelProgram:
         """The program of a penalty, targets, a loss, and weights: one, one per sample, or a pair (below, above)."""
         n = len(y)
@@ -139,6 +144,7 @@ class KernelProgram:
             conditional,
             budget,
             exact_gram,
+            kept={} if kept is None else kept,
         )
 
     @property
@@ -238,6 +244,10 @@ class KernelProgram:
         1/2 Bᵀ(K - L Lᵀ)B, which costs one product with `exact_gram`; without it the bound by the trace error is taken.
         """
         B, d = np.asarray(result.B, dtype=np.float64), np.asarray(result.d, dtype=np.float64)
+        with single_threaded_numpy:  # threads that go on spinning would take the cores from the next fit of a path
+            return self._certificate(B, d)
+
+    def _certificate(self, B: Array, d: Array) -> Certificate:
         low, high = self.box()
         A = self.sign * B
         outside = np.maximum(np.maximum(low - A, A - high), 0.0)
@@ -299,7 +309,7 @@ class KernelProgram:
         return changed if few else None
 
     def with_weights(self, C: tuple[Array, Array], budget: float | None = None) -> KernelProgram:
-        """The same program with other weights (below, above), and with what is known of products by its matrix."""
+        """The same program with other weights (below, above), and with what is known of its matrix."""
         program = replace(self, C_below=C[0], C_above=C[1], budget=budget)
         ratio = np.concatenate([C[0] / self.C_below, C[1] / self.C_above])
         scale = ratio[0] if np.all(ratio == ratio[0]) else 1.0

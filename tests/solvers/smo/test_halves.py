@@ -12,9 +12,10 @@ from mercer.regularizers import RKHSNorm
 from mercer.solvers import SMO, InteriorPoint
 from mercer.solvers.smo import halves, state
 from mercer.solvers.smo.block_numba import descend
-from mercer.solvers.smo.box import Box
+from mercer.solvers.smo.box import Box, price_of
 from mercer.solvers.smo.halves import descend_by_halves
 from tests.contracts.all_problems import labels, rows, smooth_targets
+from tests.solvers.smo.slow_box import violation_of
 
 LOSSES = [EpsilonInsensitive(0.1), Laplace(), Huber(0.2), Expectile(0.3), Hinge(), SquaredHinge()]
 
@@ -31,12 +32,7 @@ def block(loss, n, *, paired=True, C=10.0, kernel=None, ordered=True):
 
 def value(problem, box, B):
     """The dual objective, to be minimised."""
-    return 0.5 * B @ problem.gram @ B - problem.y @ B + box.price(B)
-
-
-def violation_of(box, B, g, *, paired):
-    highest, lowest = box.falling(B, g).max(), box.rising(B, g).min()
-    return highest - lowest if paired else max(highest, -lowest)
+    return 0.5 * B @ problem.gram @ B - problem.y @ B + price_of(box.rows, B)
 
 
 @pytest.fixture

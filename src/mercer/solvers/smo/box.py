@@ -45,24 +45,9 @@ class Box:
         )
         self.low, self.high, self.up, self.down, self.curve_up, self.curve_down = self.rows
 
-    def rising(self, B: Array, g: Array) -> Array:
-        """Derivative of the dual objective where B rises; infinite at the upper bound."""
-        return np.where(self.high > B, g + np.where(B >= 0, self.up + self.curve_up * B, self._below(B)), np.inf)
-
-    def falling(self, B: Array, g: Array) -> Array:
-        """Derivative from the left; minus infinity at the lower bound."""
-        return np.where(self.low < B, g + np.where(B > 0, self.up + self.curve_up * B, self._below(B)), -np.inf)
-
-    def price(self, B: Array) -> float:
-        """Σ C c*(A / C)."""
-        return price_of(self.rows, B)
-
     def restricted_to(self, chosen: Array) -> Array:
         """Low, high, up, down, curve_up, curve_down of some variables, one row for each."""
         return np.ascontiguousarray(self.rows[:, chosen])
-
-    def _below(self, B: Array) -> Array:
-        return -self.down + self.curve_down * B
 
 
 def price_of(rows: Array, B: Array) -> float:

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
-from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.box import Box
-from mercer.solvers.smo.free_system import FreeSystem
-from mercer.solvers.smo.halves import LEAST_DIVIDED, descend_by_halves
+from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
+from mercer.solvers.smo.workspace import workspace_of
 
 Array = NDArray[Any]
 
@@ -65,17 +63,17 @@ class State:
         self._box_of_program = Box(problem)
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
-        self._columns = columns_of(problem.gram, options.memory)
-        n = len(problem.y)
-        self._system = FreeSystem(self._columns.precision)
-        self._axis = leading_axis(self._columns, n) if min(self._block, n) >= LEAST_DIVIDED else np.zeros(n)
+        workspace = workspace_of(problem, options.memory)
+        self._columns, self._axis, self._system = workspace.columns, workspace.axis, workspace.system
         self._paired = bool(problem.columns.any())
-        self._scale = float(np.abs(problem.y).max())
+        self._y = np.ascontiguousarray(problem.y, dtype=np.float64)
+        self._scale = float(np.abs(self._y).max())
         self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
         support = np.flatnonzero(self.B)
         self.exact = not support.size or problem.knows_product(self.B)
         fitted = problem.times_gram(self.B) if self.exact else self._columns.times(support, self.B[support])
-        self._g = fitted - problem.y
+        self._g = fitted - self._y
+        self._rising, self._falling = np.empty_like(self.B), np.empty_like(self.B)
         self._active: Array | None = None  # which variables are not set aside, if any are
         self._moved = np.zeros(len(self.B))
         self._violation_when_shrunk = np.inf
@@ -91,17 +89,21 @@ class State:
 
     def look(self) -> None:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
-        self._rising, self._falling = self._box.rising(self.B, self._g), self._box.falling(self.B, self._g)
+        from mercer.solvers.smo.look_numba import derivatives, values
+
+        lowest, highest = derivatives(self.B, self._g, self._box.rows, self._rising, self._falling)
         if self._active is not None:
             self._rising[~self._active], self._falling[~self._active] = np.inf, -np.inf
-        lowest, highest = float(self._rising.min()), float(self._falling.max())
+            lowest, highest = float(self._rising.min()), float(self._falling.max())
         self._violation = highest - lowest if self._paired else max(highest, -lowest)
         self._bar = (highest, lowest) if self._paired else (0.0, 0.0)
         if self._active is None:
-            self.d = self._offset(lowest, highest)
-            self.iterate = self._values(self._problem, self._box_of_program)
-            self._of_stage = (
-                self._values(self._staged, self._box) if self._staged is not self._problem else self.iterate
+            multiplier = self._best_multiplier(lowest, highest)
+            constant = self._problem.columns[0]
+            self.d = -multiplier / constant if self._paired else np.zeros(len(constant))
+            self.iterate, self._of_stage = (
+                Iterate(*values(self.B, self._g, self._y, box.rows, multiplier))
+                for box in (self._box_of_program, self._box)
             )
 
     def improve(self) -> None:
@@ -163,7 +165,7 @@ class State:
             # Rounding of ΣB goes to the variable that is farthest from where its price changes: the others stay there.
             room = np.minimum(np.minimum(self.B - self._box.low, self._box.high - self.B), np.abs(self.B))
             self.B[np.argmax(room)] -= self.B.sum() if room.max() > abs(self.B.sum()) else 0.0
-        self._g = self._problem.times_gram(self.B) - self._problem.y
+        self._g = self._problem.times_gram(self.B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
 
@@ -184,16 +186,11 @@ class State:
         ):
             ratio = self._stages[0] / self._stages[1]
             self.B *= ratio
-            self._g = ratio * (self._g + self._problem.y) - self._problem.y
+            self._g = ratio * (self._g + self._y) - self._y
             self._drift *= ratio
             del self._stages[0]
             self._enter_stage()
             self.look()
-
-    def _values(self, problem: KernelProgram, box: Box) -> Iterate:
-        fitted = self._g + problem.y
-        dual = self.B @ problem.y - 0.5 * self.B @ fitted - box.price(self.B)
-        return Iterate(problem.primal(self.B, self.d, fitted), float(dual))
 
     def _wanted_share(self) -> float:
         """The share of the gap that is left when it is small enough: violations fall as it does."""
@@ -212,12 +209,14 @@ class State:
             self._active = wanted
             self._violation_when_shrunk = self._violation
 
-    def _offset(self, lowest: float, highest: float) -> Array:
-        """Coefficient of the constant: in the middle between what the variables want."""
+    def _best_multiplier(self, lowest: float, highest: float) -> float:
+        """The multiplier of ΣB that makes the primal value least; it lies between what the variables want."""
         if not self._paired:
-            return np.zeros(self._problem.columns.shape[1])
+            return 0.0
+        from mercer.solvers.smo.look_numba import best_multiplier
+
         ends = [end for end in (lowest, highest) if np.isfinite(end)]
-        return np.array([-np.mean(ends) / self._problem.columns[0, 0]])
+        return float(best_multiplier(self._g, self._box.rows, min(ends), max(ends)))
 
     def _feasible(self, B: Array) -> Array:
         """A given start, in the box and with ΣB = 0 where that is asked."""
