@@ -42,7 +42,8 @@ def solve_by_active_set(
         if len(free) < 2:
             return False
         change = np.where(fixed, at - B, 0.0)
-        slope = g + K @ change.astype(K.dtype) if change.any() else g
+        moved = np.flatnonzero(change)  # few
+        slope = g + change[moved].astype(K.dtype) @ K[moved] if len(moved) else g
         curve = np.where(above, curve_up, curve_down)
         wanted = slope + np.where(above, up, -down) + curve * B
         step = system.step(free, curve, wanted, -change.sum() if paired else None)

@@ -80,6 +80,9 @@ class State:
         self._last_set = np.empty(0, dtype=np.intp)
         self._drift = 0.0 if self.exact else _ROUNDING * float(np.linalg.norm(self.B))
         self.look()
+        if options.start is not None:
+            self._last_set = np.flatnonzero(self._rising == self._falling)
+            self._grow_if(len(self._last_set) > self._block)
         self._leave_stages()
 
     @property
@@ -139,9 +142,7 @@ class State:
         if self._active is not None:
             self._moved[where] += change
         self.look()
-        n_free = np.count_nonzero(self._rising[chosen] == self._falling[chosen])
-        if self._may_grow and n_free > _CROWDED * self._block:
-            self._block, self._may_grow = _GROWN_BLOCK, False
+        self._grow_if(np.count_nonzero(self._rising[chosen] == self._falling[chosen]) > _CROWDED * self._block)
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
         self._leave_stages()
@@ -168,6 +169,11 @@ class State:
         self._g = self._problem.times_gram(self.B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
+
+    def _grow_if(self, crowded: bool) -> None:
+        """Take larger blocks from now on if the free variables do not fit, unless somebody has chosen the size."""
+        if crowded and self._may_grow:
+            self._block, self._may_grow = _GROWN_BLOCK, False
 
     def _enter_stage(self) -> None:
         """Take the weights of the first of the stages."""
