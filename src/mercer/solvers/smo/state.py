@@ -142,7 +142,8 @@ class State:
         if self._active is not None:
             self._moved[where] += change
         self.look()
-        self._grow_if(np.count_nonzero(self._rising[chosen] == self._falling[chosen]) > _CROWDED * self._block)
+        n_free = int(np.count_nonzero(self._rising[chosen] == self._falling[chosen]))
+        self._grow_if(n_free > _CROWDED * self._block)
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
         self._leave_stages()
