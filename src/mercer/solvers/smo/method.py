@@ -37,9 +37,10 @@ class SMO(Decomposition):
     variables of the last block, and solved by steps on pairs with second-order selection [Fan2005]_. Where these become
     many, they are made on two halves of the block that have little to do with each other, at the same time, which are
     joined by the longest step that the objective allows; and the free variables at the optimum are guessed, with a
-    Newton step for each guess [Hintermueller2002]_. The gradient is kept up to date with columns in single precision;
-    it is computed again in double precision before success is claimed, after which errors are proportional to the
-    smaller steps that follow: any gap can be reached.
+    Newton step for each guess [Hintermueller2002]_. The coefficient of the constant is the one that makes the primal
+    value least: the gap is then as small as the variables allow, and no round is made for its sake. The gradient is
+    kept up to date with columns in single precision; it is computed again in double precision before success is
+    claimed, after which errors are proportional to the smaller steps that follow: any gap can be reached.
     [Platt1999]_, [Joachims1999]_, [Smola1998]_, section 4.4.
 
     Examples
