@@ -18,9 +18,14 @@ _WRONG = 0.25
 _COST = 0.01
 
 
-def cost_of_active_set(B: Array, box: Array) -> int:
+def n_free(B: Array, box: Array) -> int:
+    """How many variables are not where their price changes."""
+    return len(B) - int(np.count_nonzero(_fixed(B, box)))
+
+
+def cost_of_guess(n_free: int) -> int:
     """What one guess costs, in updates of one derivative by a step on a pair."""
-    return int(_COST * (len(B) - np.count_nonzero(_fixed(B, box))) ** 3)
+    return int(_COST * n_free**3)
 
 
 def solve_by_active_set(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.problems import KernelProgram
 from mercer.solvers.result import Iterate, Options
-from mercer.solvers.smo.active_set import cost_of_active_set, solve_by_active_set
+from mercer.solvers.smo.active_set import cost_of_guess, n_free, solve_by_active_set
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.stages import stages_of
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 # Blocks that nobody has chosen: their size at first, and when they hold more than this share of free variables. The
 # large ones are no powers of two: rows that are so far apart in memory take each other's places in the cache.
 SMALLEST_BLOCK = 1024
-_LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2032, 4080, 0.8
+_LARGEST_BLOCK, _GROWN_BLOCK, _CROWDED = 2032, 3568, 0.8
 # A block is left when its largest violation has fallen to the first share or, after steps that cost as much as a guess
 # of the free variables at the optimum, to the second: the next blocks move what is left again anyway.
 _SHARE, _LARGE_SHARE = 0.1, 0.33
@@ -121,14 +121,7 @@ class State:
         B, g = self.B[chosen], self._g[chosen].astype(dtype)
         K = self._columns.corner(chosen).astype(dtype, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
-        near = self._relative_gap < _NEAR or len(chosen) < _FEW
-        for patience in _PATIENCE:
-            n_steps = patience * max(len(chosen), cost_of_active_set(B, box) // len(chosen))
-            violation = descend_by_halves(K, g, B, box, paired=self._paired, target=target, max_steps=n_steps)
-            if violation <= max(target, _LARGE_SHARE * self._violation):
-                break
-            if near or patience == _PATIENCE[-2]:
-                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, system=self._system)
+        self._optimise(K, g, B, box, target)
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False
@@ -142,11 +135,21 @@ class State:
         if self._active is not None:
             self._moved[where] += change
         self.look()
-        n_free = int(np.count_nonzero(self._rising[chosen] == self._falling[chosen]))
-        self._grow_if(n_free > _CROWDED * self._block)
+        self._grow_if(n_free(B, box) > _CROWDED * self._block)
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
         self._leave_stages()
+
+    def _optimise(self, K: Array, g: Array, B: Array, box: Array, target: float) -> None:
+        """Minimise over a block, in place, by steps on pairs and by guesses of the free variables at its optimum."""
+        near = self._relative_gap < _NEAR or len(B) < _FEW
+        for patience in _PATIENCE:
+            n_steps = patience * max(len(B), cost_of_guess(n_free(B, box)) // len(B))
+            violation = descend_by_halves(K, g, B, box, paired=self._paired, target=target, max_steps=n_steps)
+            if violation <= max(target, _LARGE_SHARE * self._violation):
+                break
+            if near or patience == _PATIENCE[-2]:
+                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, system=self._system)
 
     def take_back(self) -> None:
         """Bring the gradient of all variables up to date."""
