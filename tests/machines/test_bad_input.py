@@ -229,6 +229,22 @@ def test_matrix_that_is_semi_definite_but_for_rounding(X, y):
     assert SupportVectorRegressor(Precomputed(), loss=Huber(0.2)).fit(K, y).status_ == "optimal"
 
 
+@pytest.mark.parametrize(("smallest", "is_refused"), [(-0.5e-8, False), (-2e-8, True)])
+def test_matrix_with_a_slightly_negative_eigenvalue(y, smallest, is_refused):
+    # The largest eigenvalue belongs to a vector that is orthogonal to the constant: nothing simple tells its size.
+    rng = np.random.default_rng(0)
+    signs = rng.permutation(np.repeat([1.0, -1.0], N // 2))
+    Q = np.linalg.qr(np.column_stack([signs, rng.normal(size=(N, N - 1))]))[0]
+    K = (Q * np.array([100.0, *np.full(N - 2, 1e-3), 100.0 * smallest])) @ Q.T
+    K = (K + K.T) / 2
+    assert K.sum() / N < 1.0
+    if is_refused:
+        with pytest.raises(ValueError, match="got an eigenvalue of -2e-06"):
+            SupportVectorRegressor(Precomputed()).fit(K, y)
+    else:
+        assert SupportVectorRegressor(Precomputed()).fit(K, y).status_ == "optimal"
+
+
 def test_matrix_that_is_not_square_or_symmetric(y):
     with pytest.raises(ValueError, match="X of Precomputed must be a square matrix"):
         SupportVectorRegressor(Precomputed()).fit(np.ones((N, 5)), y)

@@ -147,6 +147,10 @@ class Kernel(BaseEstimator, ABC):
         """Rows between which the kernel is exp(-distance² / 2), where products in single precision may use that."""
         return None
 
+    def _single_sides(self, sides: Sides) -> Sides:
+        """Prepared sides whose tiles need not be better than single precision."""
+        return sides
+
     @abstractmethod
     def _diagonal(self, left: Any, right: Any) -> Array:
         """Values k(x, x) from the two sides prepared with Y = None."""

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from mercer.kernels.base import Array, Kernel, Sides
+from mercer.kernels.tiles import upper_triangle
 
 
 class FromFunction(Kernel):
@@ -135,9 +136,8 @@ class Precomputed(Kernel):
         if K.shape[0] != K.shape[1]:
             remedy = "for new objects call it with the training matrix as Y"
             raise self._complain("X", "a square matrix", f"shape {K.shape}", remedy)
-        tolerance = 100 * np.finfo(K.dtype).eps * np.abs(K).max()
-        for start in range(0, len(K), 256):
-            rows = slice(start, start + 256)
-            if np.any(np.abs(K[rows] - K[:, rows].T) > tolerance):
+        tolerance = 100 * np.finfo(K.dtype).eps * max(K.max(), -K.min())
+        for rows, columns in upper_triangle(len(K)):
+            if np.any(np.abs(K[rows, columns] - K[columns, rows].T) > tolerance):
                 remedy = "average it with its transpose if the difference is rounding"
                 raise self._complain("X", "a symmetric matrix", "an asymmetric one", remedy)

@@ -17,10 +17,10 @@ from mercer.kernels.gaussian import add_gaussian_products, are_compiled, compile
 from mercer.kernels.spectra import radial_fourier
 from mercer.kernels.widths import median_distance
 
-# Gaussians of more columns are faster by a matrix product; with rows farther out, in units of the width, differences in
-# single precision would lose more digits than the exponential forgives.
+# Gaussians of more columns are faster by a matrix product. With rows farther out, in units of the width, differences in
+# single precision would lose more digits than the exponential forgives; and so would products, with larger squares.
 _FEW_COLUMNS = 64
-_FAR = 500.0
+_FAR, _FAR_SQUARED = 500.0, 16.0
 
 
 class Stationary(Kernel):
@@ -186,6 +186,13 @@ class Gaussian(Stationary):
             return None
         rows: Array = sides.right[:, :-2]
         return rows if np.abs(rows).max(initial=0.0) <= _FAR else None
+
+    def _single_sides(self, sides: Sides) -> Sides:
+        if isinstance(sides.right, tuple) or n_columns_of(sides.right) <= _FEW_COLUMNS:
+            return sides
+        if max(sides.left[:, -2].max(initial=0.0), sides.right[:, -1].max(initial=0.0)) > _FAR_SQUARED:
+            return sides
+        return sides._replace(left=sides.left.astype(np.float32), right=sides.right.astype(np.float32))
 
     def _profile_derivative(self, s2: Array, n_dims: int) -> Array:
         return -0.5 * np.exp(-0.5 * s2)

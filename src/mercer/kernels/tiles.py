@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TILE = 384
 _STRIP = 64
+# Rows of one task of a thread: enough to forget its start, few enough to share the work evenly.
+_TASK = 2048
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -67,6 +69,12 @@ def run_threaded(
         finally:
             stop.set()  # also when this thread is interrupted while it waits
             wait([helper for helper in helpers if not helper.cancel()])
+
+
+def run_over_rows(work: Callable[[Tile, None], None], n_rows: int, n_columns: int, task: int = _TASK) -> None:
+    """Call ``work(tile, None)`` for slices of all rows against all columns, on threads where there is enough to do."""
+    tiles = ((slice(start, min(start + task, n_rows)), slice(0, n_columns)) for start in range(0, n_rows, task))
+    run_threaded(work, tiles, lambda: None, threads_for(n_rows * n_columns))
 
 
 @cache

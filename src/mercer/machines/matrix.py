@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
 
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram
+from mercer.solvers.cholesky import Cholesky
 
 Array = NDArray[Any]
 
 # Rows on which a matrix that is not formed is looked at.
 _N_LOOKED_AT = 500
+# Negative eigenvalues up to this share of the largest are rounding.
+_ROUNDING = 1e-8
 
 
 class TrainingMatrix:
@@ -63,9 +67,16 @@ def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
 
 
 def _refuse_indefinite(K: Array) -> None:
-    smallest, largest = np.linalg.eigvalsh(K)[[0, -1]]
-    if smallest < -1e-8 * max(largest, -smallest):
+    """An error if an eigenvalue is negative by more than rounding; a factorisation usually tells that none is."""
+    n, raised = len(K), K.copy()
+    raised[np.diag_indices(n)] += _ROUNDING * max(K.diagonal().max(), K.sum() / n)  # below the largest eigenvalue
+    try:
+        Cholesky(raised)
+    except LinAlgError:
+        smallest, largest = np.linalg.eigvalsh(K)[[0, -1]]
+        if smallest >= -_ROUNDING * max(largest, -smallest):
+            return
         raise ValueError(
             f"A precomputed Gram matrix must be positive semi-definite for this regularizer, got an eigenvalue of "
             f"{smallest:.3g}; mend the matrix, or choose the regularizer 'l1' or 'l2'."
-        )
+        ) from None

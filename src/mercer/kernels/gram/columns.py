@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from mercer.kernels.gaussian import add_gaussian_products, fill_gaussian_tile
 from mercer.kernels.gram.operator import Gram
-from mercer.kernels.gram.rows import RowCache
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.kernels.gram.rows import RowCache, fill_with_part
+from mercer.kernels.tiles import run_over_rows
 
 Array = NDArray[Any]
 
-# Rows of one task of a thread: enough to forget its start, few enough to share the work evenly.
-_TASK = 2048
-# Rows that are added up in single precision before the sum goes to double precision.
-_FLUSHED = 256
+# Rows of a block that are one task of a thread.
+_ROWS_OF_BLOCK = 256
 _SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -61,19 +59,33 @@ def columns_of(gram: Any, memory: int) -> Columns:
     )
 
 
+class UsedMemory:
+    """Memory for one square matrix after the other: it costs less than fresh one."""
+
+    def __init__(self) -> None:
+        self._values = np.empty(0, dtype=np.float32)
+
+    def square(self, n: int, dtype: DTypeLike) -> Array:
+        """An array of shape (n, n), in place of the last one."""
+        if self._values.size < n * n or self._values.dtype != dtype:
+            self._values = np.empty(n * n, dtype=dtype)
+        return self._values[: n * n].reshape(n, n)
+
+
 class _DenseColumns:
     """Columns of a matrix that is in memory."""
 
     def __init__(self, K: Array):
-        self._K = K
+        self._K = K if K.flags.c_contiguous else np.ascontiguousarray(K.T)
+        self._memory = UsedMemory()
         self.precision = float(np.finfo(K.dtype).eps)
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
-        total = np.asarray(weights @ self._K[chosen])
+        total = _sum_of_rows(self._K, chosen, weights)
         return total if rows is None else total[rows]
 
     def corner(self, chosen: Array) -> Array:
-        return np.ascontiguousarray(self._K[np.ix_(chosen, chosen)])
+        return fill_with_part(self._K, chosen, chosen, self._memory.square(len(chosen), self._K.dtype))
 
 
 class _CachedColumns:
@@ -83,16 +95,17 @@ class _CachedColumns:
 
     def __init__(self, cache: RowCache):
         self._cache = cache
+        self._memory = UsedMemory()
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
-        total = np.zeros(self._cache.gram.shape[0])
-        for start in range(0, len(chosen), _FLUSHED):
-            part = slice(start, start + _FLUSHED)
-            total += weights[part].astype(np.float32) @ self._cache.rows(chosen[part])
+        cache, n_kept = self._cache, self._cache.capacity
+        total = _sum_of_rows(cache.values, cache.places(chosen[:n_kept]), weights[:n_kept])
+        if len(chosen) > n_kept:
+            total += cache.gram.columns(chosen[n_kept:]) @ weights[n_kept:]
         return total if rows is None else total[rows]
 
     def corner(self, chosen: Array) -> Array:
-        return self._cache.gram.block(chosen, chosen).astype(np.float32)
+        return self._cache.part(chosen, chosen, self._memory.square(len(chosen), self._cache.dtype))
 
 
 class _GaussianColumns:
@@ -102,7 +115,7 @@ class _GaussianColumns:
 
     def __init__(self, scaled_rows: Array):
         self._rows = np.ascontiguousarray(scaled_rows, dtype=np.float32)
-        self._corner = np.empty(0, dtype=np.float32)  # memory that was used before costs less than fresh one
+        self._memory = UsedMemory()
 
     def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
         columns, weights = self._rows[chosen], weights.astype(np.float32)[:, None]
@@ -116,19 +129,23 @@ class _GaussianColumns:
         return total[:, 0]
 
     def corner(self, chosen: Array) -> Array:
-        columns, n = self._rows[chosen], len(chosen)
-        if self._corner.size < n * n:
-            self._corner = np.empty(n * n, dtype=np.float32)
-        out = self._corner[: n * n].reshape(n, n)
+        columns, out = self._rows[chosen], self._memory.square(len(chosen), np.float32)
 
         def work(tile: Any, _: None) -> None:
             fill_gaussian_tile(columns[tile[0]], columns, out[tile[0]])
 
-        run_over_rows(work, n, n, task=_TASK // 8)
+        run_over_rows(work, len(out), len(out), task=_ROWS_OF_BLOCK)
         return out
 
 
-def run_over_rows(work: Any, n_rows: int, n_columns: int, task: int = _TASK) -> None:
-    """Call ``work(tile, None)`` for slices of all rows against all columns, on threads where there is enough to do."""
-    tiles = ((slice(start, min(start + task, n_rows)), slice(0, n_columns)) for start in range(0, n_rows, task))
-    run_threaded(work, tiles, lambda: None, threads_for(n_rows * n_columns))
+def _sum_of_rows(K: Array, rows: Array, weights: Array) -> Array:
+    """Σ_i weights_i K[rows_i], in float64."""
+    from mercer.kernels.gram.rows_numba import add_rows
+
+    weights, total = weights.astype(K.dtype, copy=False), np.zeros(K.shape[1])
+
+    def work(tile: Any, _: None) -> None:
+        add_rows(K, rows, weights, tile[0].start, total[tile[0]])
+
+    run_over_rows(work, len(total), len(rows))
+    return total

@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
+from mercer.kernels.tiles import Tile, rectangle, run_over_rows, run_threaded, take, threads_for
 
 Array = NDArray[Any]
+
+# Rows of which one task of a thread copies parts.
+_GATHERED = 256
 
 
 class RowCache:
@@ -24,14 +28,19 @@ class RowCache:
         Bytes for the rows that are kept. A small cache is often the fastest: computing a row again may cost less than
         touching fresh memory.
     dtype : dtype, optional
-        Precision in which rows are kept and returned; by default that of the matrix.
+        Precision in which rows are kept and returned; by default that of the matrix. In single precision some rows are
+        evaluated in it as well, to six digits: those of Gaussians of many columns, where that is much faster.
 
     Attributes
     ----------
     n_computed : int
-        Number of rows evaluated so far.
+        Number of rows, or parts of rows, evaluated so far.
     n_found : int
         Number of rows found in the cache so far.
+    capacity : int
+        Number of rows that may be kept.
+    values : array of shape (capacity, n)
+        The rows that are kept; `places` says where.
 
     Examples
     --------
@@ -53,37 +62,78 @@ class RowCache:
             raise ValueError(f"memory of RowCache must hold two rows, got {memory}; give {needed} bytes or more.")
         self.n_computed = 0
         self.n_found = 0
-        self._values = np.empty((self.capacity, gram.shape[1]), dtype=self.dtype)
+        self.values = np.empty((self.capacity, gram.shape[1]), dtype=self.dtype)
+        self._sides = gram._sides if self.dtype == np.float64 else gram.kernel._single_sides(gram._sides)
         self._slot_of_row = np.full(gram.shape[0], -1)
         self._row_in_slot = np.full(self.capacity, -1)
         self._last_use = np.zeros(self.capacity, dtype=np.int64)
         self._clock = 0
 
     def rows(self, indices: ArrayLike) -> Array:
-        """The rows `indices` of the matrix as a new array; those that are missing are evaluated together."""
+        """The rows `indices` of the matrix as a new array; if there is room for all of them, they are kept."""
         wanted = positions(indices, self.gram.shape[0], "indices")
-        result = np.empty((len(wanted), self.gram.shape[1]), dtype=self.dtype)
-        slots = self._slot_of_row[wanted]
-        known = slots >= 0
-        result[known] = self._values[slots[known]]
-        self._clock += 1
-        self._last_use[slots[known]] = self._clock
-        missing, where = np.unique(wanted[~known], return_inverse=True)
-        if missing.size:
-            fresh = self.gram.block(missing).astype(self.dtype, copy=False)
-            result[~known] = fresh[where]
-            self._keep(missing, fresh)
-        self.n_computed += missing.size
-        self.n_found += int(known.sum())
-        return result
+        if len(wanted) <= self.capacity:
+            return np.asarray(self.values[self.places(wanted)])
+        out = np.empty((len(wanted), self.gram.shape[1]), dtype=self.dtype)
+        return self.part(wanted, np.arange(self.gram.shape[1]), out)
 
-    def _keep(self, rows: Array, values: Array) -> None:
-        """Store as many rows as fit in place of those that were used longest ago."""
-        rows, values = rows[: self.capacity], values[: self.capacity]
+    def places(self, wanted: Array) -> Array:
+        """Where rows, at most `capacity` of them, lie in `values` until the next call; missing ones are evaluated."""
+        slots = self._slots_of_known(wanted)
+        missing = np.unique(wanted[slots < 0])
+        if missing.size:
+            self._keep(missing)
+        return self._slot_of_row[wanted]
+
+    def part(self, wanted: Array, columns: Array, out: Array) -> Array:
+        """Some columns of some rows, written to `out`; whole rows are evaluated, and kept, if there is room for all."""
+        slots = self.places(wanted) if self.capacity == self.gram.shape[0] else self._slots_of_known(wanted)
+        known, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        fill_with_part(self.values, slots[known], columns, out, known)
+        if missing.size:
+            self._evaluate(wanted[missing], columns, out, missing)
+        return out
+
+    def _slots_of_known(self, wanted: Array) -> Array:
+        """Places of rows, negative for those that are missing; they count as used now."""
+        slots = self._slot_of_row[wanted]
+        known = slots[slots >= 0]
+        self._clock += 1
+        self._last_use[known] = self._clock
+        self.n_found += len(known)
+        return slots
+
+    def _keep(self, rows: Array) -> None:
+        """Put rows in the places of those that were used longest ago."""
         slots = np.argpartition(self._last_use, len(rows) - 1)[: len(rows)]
         dropped = self._row_in_slot[slots]
         self._slot_of_row[dropped[dropped >= 0]] = -1
-        self._values[slots] = values
+        self._row_in_slot[slots] = -1  # until all are written: that may be interrupted
+        self._evaluate(rows, slice(None), self.values, slots)
         self._slot_of_row[rows] = slots
         self._row_in_slot[slots] = rows
         self._last_use[slots] = self._clock
+
+    def _evaluate(self, rows: Array, columns: Any, out: Array, places: Array) -> None:
+        """Write some columns of some rows to places of another array."""
+        kernel, left, right = self.gram.kernel, take(self._sides.left, rows), take(self._sides.right, columns)
+
+        def write(tile: Tile, _: None) -> None:
+            out[places[tile[0]], tile[1]] = kernel._tile(take(left, tile[0]), take(right, tile[1]))
+
+        run_threaded(write, rectangle(len(rows), out.shape[1]), lambda: None, threads_for(len(rows) * out.shape[1]))
+        self.n_computed += len(rows)
+
+
+def fill_with_part(K: Array, rows: Array, columns: Array, out: Array, places: Array | None = None) -> Array:
+    """Write K[rows][:, columns] to `out`, or to some rows of it; returns `out`."""
+    from mercer.kernels.gram.rows_numba import copy_parts
+
+    places = np.arange(len(rows)) if places is None else places
+    ascending, ranks = np.unique(columns, return_inverse=True)
+
+    def work(tile: Tile, _: None) -> None:
+        copy_parts(K, rows[tile[0]], ascending, ranks, out, places[tile[0]])
+
+    run_over_rows(work, len(rows), len(columns), task=_GATHERED)
+    return out

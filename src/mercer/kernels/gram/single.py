@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.distances import n_columns_of
 from mercer.kernels.gaussian import add_gaussian_products, plain_rows
-from mercer.kernels.gram.columns import run_over_rows
 from mercer.kernels.gram.operator import Gram
+from mercer.kernels.tiles import run_over_rows
 
 Array = NDArray[Any]
 

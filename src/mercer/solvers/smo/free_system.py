@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from mercer.kernels.gram.columns import run_over_rows
+from mercer.kernels.gram.columns import UsedMemory
+from mercer.kernels.tiles import run_over_rows
 from mercer.solvers.cholesky import Cholesky
 
 Array = NDArray[Any]
@@ -43,7 +44,7 @@ class FreeSystem:
 
     def __init__(self, precision: float):
         self._precision = precision
-        self._memory = np.empty(0, dtype=np.float32)  # what was used before costs less than fresh memory
+        self._memory = UsedMemory()
 
     def enter(self, K: Array) -> None:
         """Go to another matrix: symmetric and positive semidefinite, in either precision."""
@@ -133,9 +134,7 @@ class FreeSystem:
     def _gathered(self, free: Array) -> Array:
         """K_FF in memory that is used again, in the precision that K has."""
         n = len(free)
-        if self._memory.size < n * n or self._memory.dtype != self._dtype:
-            self._memory = np.empty(n * n, dtype=self._dtype)
-        matrix = self._memory[: n * n].reshape(n, n)
+        matrix = self._memory.square(n, self._dtype)
 
         def gather(tile: Any, _: None) -> None:
             matrix[tile[0]] = np.take(self._K[free[tile[0]]], free, axis=1)
