@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.kernels import Exponential, Gaussian, Multiquadric, Precomputed, ThinPlate, WeightedDegree
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import Gram, operator
 from mercer.machines import ridge
 from tests.contracts.all_problems import indefinite_matrix, rows, smooth_targets
 
@@ -119,13 +119,27 @@ def test_few_rows_are_decomposed():
 def test_many_rows_are_not(few_are_many, never_formed):
     model = KernelRidge(Gaussian(0.8), penalties=0.1).fit(X, y)
     assert model.solver_ == "conjugate_gradients"
-    assert "400 distinct rows: the Gram matrix is not formed" in repr(model.solver_)
+    assert "400 distinct rows: no matrix is factored" in repr(model.solver_)
     assert model.gap_ <= model.tol
 
 
 def test_memory_decides_too(never_formed):
     model = KernelRidge(Gaussian(0.8), penalties=0.1, memory=10**6).fit(X, y)
     assert model.solver_.reason == "400 distinct rows: their matrices do not fit into memory"
+
+
+@pytest.mark.parametrize("penalties", [0.1, [0.01, 0.1, 1.0]], ids=["one", "several"])
+def test_matrices_that_are_slow_to_multiply_are_formed(penalties, monkeypatch):
+    wide = np.hstack([X, 0.3 * np.random.default_rng(0).normal(size=(N, 70))])
+    model = iterative(Gaussian(3.0), penalties=penalties)
+    expected = clone(model).fit(wide, y)
+    monkeypatch.setattr(operator, "_MANY_VALUES", 1)
+    n_formed, toarray = [], Gram.toarray
+    monkeypatch.setattr(Gram, "toarray", lambda self: n_formed.append(self.shape[0]) or toarray(self))
+    formed = clone(model).fit(wide, y)
+    assert n_formed == ([N] if penalties == 0.1 else [N // 2, N])  # without the rows that are held out, and with them
+    assert formed.penalty_ == expected.penalty_
+    np.testing.assert_allclose(formed.predict(wide), expected.predict(wide), atol=1e-5)
 
 
 def test_errors_of_another_way_are_forgotten():

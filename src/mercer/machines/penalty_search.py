@@ -97,7 +97,7 @@ class PenaltySearch:
         self._kernel, self._Phi = kernel, Phi
         self._judges, self._samples = samples.restricted_to(self._held_out), samples.restricted_to(self._rest)
         X_rest, X_held_out = rows_in_use(X, self._rest, kernel), _safe_indexing(X, self._held_out)
-        self._gram = Gram(kernel, X_rest)
+        self._gram = Gram(kernel, X_rest).for_products(memory // 2)
         self._to_held_out = Gram(kernel, X_held_out[:, self._rest] if kernel.pairwise else X_held_out, X_rest)
         self._spectrum = ConjugateGradients().preconditioner(
             self._programs(1.0)[0], weights=self._samples.weight, memory=memory

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from mercer.kernels.gram import Gram
 from mercer.machines.base import Expansion, KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
@@ -38,8 +39,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         Unpenalised functions, as in `SupportVectorRegressor`.
     solver : {"auto", "eigen", "conjugate_gradients"}
         "eigen" decomposes the n x n matrix and knows the leave-one-out error of every penalty; "conjugate_gradients"
-        never forms the matrix and solves for a few penalties. "auto" takes "eigen" up to 2000 distinct rows, if seven
-        n x n matrices fit into `memory`; `solver_` says which it was, and `solver_.reason` why.
+        solves for a few penalties, and forms the matrix only if it fits into half of `memory` and products without it
+        are slow. "auto" takes "eigen" up to 2000 distinct rows, if seven n x n matrices fit into `memory`; `solver_`
+        says which it was, and `solver_.reason` why.
     tol : float
         Relative gap (primal - dual) / (|primal| + 1) to reach.
     max_iter : int, optional
@@ -80,7 +82,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     random tenth of the rows (300 at least) is held out, and the others predict it. The search begins with the penalty
     that has the least leave-one-out error if a low-rank factor replaces K, which is most often one that is too large,
     and goes to smaller ones, or else to larger ones, as long as the error falls. All rows are fitted with the best.
-    Memory: n · 5 √n numbers for the preconditioner, and some vectors.
+    Memory: n · 5 √n numbers for the preconditioner, some vectors, and the matrix if it is formed.
 
     Examples
     --------
@@ -174,8 +176,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
         return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
 
-    def _by_conjugate_gradients(self, X: Any, gram: Any, Phi: Array, samples: Samples) -> list[Expansion]:
-        """One solution for each penalty that is tried, and the matrix is never formed."""
+    def _by_conjugate_gradients(self, X: Any, gram: Gram, Phi: Array, samples: Samples) -> list[Expansion]:
+        """One solution for each penalty that is tried."""
         starts, max_iter, interrupted = None, self.max_iter, False
         if self.penalties is not None and np.size(self.penalties) == 1:
             self.penalties_, best = self._grid(1.0), 0
@@ -187,7 +189,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             max_iter = 0 if interrupted else max_iter
             del search  # and its preconditioner
         self.penalty_ = float(self.penalties_[best])
-        programs = samples.programs(self.kernel_, gram, Phi, self.penalty_)
+        programs = samples.programs(self.kernel_, gram.for_products(self.memory // 2), Phi, self.penalty_)
         C = (programs[0].C_below, programs[0].C_above)
         if self.warm_start and not interrupted:
             before = self._starts(C, Phi.shape)
@@ -208,7 +210,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         if self.solver != "auto":
             return SolverName(self.solver, "as asked")
         if n > _MANY_ROWS:
-            return SolverName("conjugate_gradients", f"{n:,} distinct rows: the Gram matrix is not formed")
+            return SolverName("conjugate_gradients", f"{n:,} distinct rows: no matrix is factored")
         if 7 * 8 * n**2 > self.memory:
             return SolverName("conjugate_gradients", f"{n:,} distinct rows: their matrices do not fit into memory")
         return SolverName("eigen", f"{n:,} distinct rows")

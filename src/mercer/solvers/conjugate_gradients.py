@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from mercer.kernels.gram import Gram
 from mercer.problems import KernelProgram
 from mercer.solvers.leading_spectrum import LeadingSpectrum, leading_spectrum
 from mercer.solvers.result import HAS_TARGET, Iterate, Options, Solver, SolverResult, Status, check_options
@@ -26,7 +28,8 @@ _RANK_PER_ROOT, _LEAST_RANK = 5.0, 200
 class ConjugateGradients(Solver):
     """Preconditioned conjugate gradients, for the squared loss: (K + 1/C) B + Φ d = y, ΦᵀB = 0.
 
-    The Gram matrix may be an operator that is never formed: an iteration costs one product with it.
+    The Gram matrix may be an operator, and an iteration costs one product with it. It is formed only if it fits into
+    half of `memory` and products with it are slow.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ class ConjugateGradients(Solver):
     further cost, and no other stopping rule is needed. Before success is claimed the values are computed from a new
     product; if rounding has spoilt them, iterations start afresh from there. [Diaz2023]_.
 
-    Memory: that of the preconditioner, and some vectors.
+    Memory: that of the preconditioner, some vectors, and the matrix if it is formed.
 
     Examples
     --------
@@ -112,6 +115,8 @@ class ConjugateGradients(Solver):
         )
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
+        if isinstance(problem.gram, Gram):
+            problem = replace(problem, gram=problem.gram.for_products(options.memory // 2))
         spectrum = self.preconditioner(problem, memory=options.memory)
         starts = None if options.start is None else [options.start]
         return _run([problem], _Systems([problem], spectrum, starts), options)[0]

@@ -78,7 +78,7 @@ def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memor
     if _can("least_squares", problem):
         if not many or not _can("conjugate_gradients", problem):
             return SolverName("least_squares", f"squared loss, {samples}")
-        return SolverName("conjugate_gradients", f"squared loss, {samples}: the Gram matrix is not formed")
+        return SolverName("conjugate_gradients", f"squared loss, {samples}: no matrix is factored")
     if _can("linear_program", problem):
         return SolverName("linear_program", "an l1 penalty and a loss of straight lines")
     if not (_can("smo", problem) or _can("working_set", problem)):

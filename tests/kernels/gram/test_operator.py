@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse.linalg import cg, eigsh
 
 from mercer.kernels import Gaussian, Linear, Multiquadric
-from mercer.kernels.gram import Gram, RowCache, gram_family
+from mercer.kernels.gram import Gram, RowCache, gram_family, operator
 from mercer.kernels.tiles import TILE
 
 
@@ -121,6 +121,19 @@ def test_progress_bar(X, capsys):
 def test_products_refuse_vectors_of_another_length(X):
     with pytest.raises(ValueError, match="dimension mismatch|mismatch"):
         Gram(Gaussian(), X) @ np.ones(3)
+
+
+def test_slow_matrices_are_formed_for_products_where_they_fit(X, monkeypatch):
+    monkeypatch.setattr(operator, "_MANY_VALUES", 900**2)
+    wide = np.random.default_rng(1).normal(size=(900, 80))
+    for kernel, rows, is_formed in ((Gaussian(), X, False), (Gaussian(), wide, True), (Multiquadric(), X, True)):
+        gram = Gram(kernel, rows)
+        whole = gram.for_products(8 * 900**2)
+        assert isinstance(whole, np.ndarray) == is_formed
+        np.testing.assert_allclose(whole @ rows[:, 0], kernel(rows) @ rows[:, 0], rtol=1e-10)
+        assert gram.for_products(8 * 900**2 - 1) is gram
+    few = Gram(Multiquadric(), X[:899])
+    assert few.for_products(2**30) is few
 
 
 @pytest.mark.parametrize("capacity", [2, 7, 900])

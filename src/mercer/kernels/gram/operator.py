@@ -28,6 +28,8 @@ Array = NDArray[Any]
 # Tiles along a side that share the work evenly among threads; and how many times as long as usual tiles may be that are
 # not formed, so that fewer calls of Python, which threads make one at a time, come between them.
 _MANY_TILES, _LARGEST = 16, 4
+# Products with smaller matrices take a moment, formed or not.
+_MANY_VALUES = 2**22
 
 
 class Gram(LinearOperator):
@@ -75,6 +77,17 @@ class Gram(LinearOperator):
     def toarray(self) -> Array:
         """The whole matrix."""
         return dense_gram(self.kernel, self._sides, symmetric=self.symmetric)
+
+    def for_products(self, memory: int) -> Gram | Array:
+        """What to take for many products: the whole matrix, if `memory` bytes hold it and each would evaluate it anew.
+
+        Gaussians of few columns stay operators: to evaluate them takes no longer than to fetch them from memory.
+        """
+        n_values = self.shape[0] * self.shape[1]
+        is_slow = n_values >= _MANY_VALUES and self.kernel._forms_tiles(
+            self._sides.left, self._sides.right, np.empty((self.shape[1], 1))
+        )
+        return self.toarray() if is_slow and n_values * self.dtype.itemsize <= memory else self
 
     def diagonal(self) -> Array:
         """Diagonal of a symmetric Gram matrix."""
