@@ -20,7 +20,7 @@ from mercer.kernels.widths import median_distance
 # Gaussians of more columns are faster by a matrix product. With rows farther out, in units of the width, differences in
 # single precision would lose more digits than the exponential forgives; and so would products, with larger squares.
 _FEW_COLUMNS = 64
-_FAR, _FAR_SQUARED = 500.0, 16.0
+_FAR, _FAR_SQUARED = 500.0, 64.0
 
 
 class Stationary(Kernel):
