@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from mercer.kernels import Exponential, Gaussian, Multiquadric
+from mercer.kernels import Exponential, Gaussian, Linear, Multiquadric
 from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import (
     EpsilonInsensitive,
@@ -114,6 +114,23 @@ def test_wide_rows(loss, width):
     result = SMO().solve(problem, tol=1e-8)
     assert_solved(problem, result, 1e-8)
     assert_same_value(problem, result, 1e-8)
+
+
+@pytest.mark.parametrize("is_formed", [False, True])
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Hinge(), Huber(0.2)], ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "offset", "C"),
+    [(Gaussian(100.0), 0.0, 1e6), (Gaussian(300.0), 0.0, 1e6), (Gaussian(300.0), 0.0, 1e2), (Linear(), 100.0, 1e2)],
+    ids=str,
+)
+def test_matrices_that_hardly_vary(kernel, offset, C, loss, is_formed):
+    """In single precision nothing is left of their differences, which large weights make matter."""
+    problem = program(loss, C=C, X=rows(600) + offset, kernel=kernel, formed=is_formed)
+    result = SMO().solve(problem, tol=1e-4)
+    assert_solved(problem, result, 1e-4)
+    exact = InteriorPoint().solve(problem if is_formed else formed(problem), tol=1e-5)
+    assert exact.status == "optimal"
+    np.testing.assert_allclose([result.primal, result.dual], exact.primal, rtol=1.2e-4, atol=1.2e-4)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 1e2, 1e4])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Exponential, Gaussian, Polynomial
-from mercer.kernels.gram import Gram, RowCache, columns_of
+from mercer.kernels.gram import Gram, RowCache, columns_of, shifted_columns_of
 from mercer.kernels.gram.rows_numba import add_rows, copy_parts
 
 N, WIDE = 700, 100
@@ -61,6 +61,20 @@ def test_columns_of_matrices_in_memory(form, dtype):
     assert columns.precision == np.finfo(dtype).eps
     assert columns.corner(np.arange(3)).dtype == dtype
     assert_columns_of(columns, K, atol=1e-13 if dtype == np.float64 else 2e-6)
+
+
+@pytest.mark.parametrize("form", ["operator", "single", "matrix"])
+def test_shifted_columns_keep_the_digits_in_which_entries_differ(form):
+    X = rows(3).astype(np.float32 if form == "single" else np.float64)
+    kernel, chosen = Gaussian(1e3), np.arange(0, N, 9)
+    K = kernel(X.astype(np.float64))
+    columns = shifted_columns_of(K if form == "matrix" else Gram(kernel, X), 1.0)
+    squares = np.sum((X[chosen, None].astype(np.float64) - X[chosen]) ** 2, axis=2)
+    np.testing.assert_allclose(columns.corner(chosen), np.expm1(-squares / 2e6), rtol=1e-6, atol=1e-14)
+    weights = 1e6 * np.sin(np.arange(len(chosen)))
+    for some in (None, np.arange(5, 50)):
+        expected = K[:, chosen] @ weights if some is None else K[some][:, chosen] @ weights
+        np.testing.assert_allclose(columns.times(chosen, weights, some), expected, rtol=1e-12)
 
 
 def test_rows_are_kept_for_blocks_if_there_is_room_for_all():

@@ -130,6 +130,9 @@ def test_slow_matrices_are_formed_for_products_where_they_fit(X, monkeypatch):
         gram = Gram(kernel, rows)
         whole = gram.for_products(8 * 900**2)
         assert isinstance(whole, np.ndarray) == is_formed
+        assert Gram(kernel, rows.astype(np.float32)).for_products(8 * 900**2).dtype == (
+            np.float64 if is_formed else np.float32
+        )
         np.testing.assert_allclose(whole @ rows[:, 0], kernel(rows) @ rows[:, 0], rtol=1e-10)
         assert gram.for_products(8 * 900**2 - 1) is gram
     few = Gram(Multiquadric(), X[:899])

@@ -46,6 +46,22 @@ def factored(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_constant_that_was_taken_from_the_matrix_belongs_to_it(dtype):
+    rng = np.random.default_rng(0)
+    K, slope, curve = 10.0 + Gaussian(0.1)(rows(N)) + np.eye(N), rng.normal(size=N), np.ones(N)
+    without = K - 10.0
+    system = FreeSystem(float(np.finfo(dtype).eps), shift=10.0)
+    system.enter(without.astype(dtype))
+    for free in sets_of_variables(rng):
+        step, offset = system.step(free, curve, slope, 0.3)
+        # Steps with a given sum are the same with both matrices; the offset is that of the one that was entered.
+        expected = slow_step(without, free, curve, slope, 0.3)
+        np.testing.assert_allclose(step, slow_step(K, free, curve, slope, 0.3)[0], atol=3e4 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(step, expected[0], rtol=0, atol=3e4 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(offset, expected[1], rtol=0, atol=3e4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("total", [None, 0.3])
 def test_steps_are_those_of_each_system(dtype, total, factored):
     rng = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from mercer.solvers.smo.workspace import workspace_of
 from tests.contracts.all_problems import rows, smooth_targets
 
 
-def program(X, C=1.0):
-    penalty = RKHSNorm().penalty(Gram(Gaussian(0.8), X), np.ones((len(X), 1)))
+def program(X, C=1.0, kernel=None, n_columns=1):
+    penalty = RKHSNorm().penalty(Gram(kernel or Gaussian(0.8), X), np.ones((len(X), n_columns)))
     return KernelProgram.build(penalty, smooth_targets(X), EpsilonInsensitive(0.1), C)
 
 
@@ -46,9 +46,9 @@ def test_paths_and_classes_make_one(monkeypatch):
     made = []
 
     class Counted(workspace.Workspace):
-        def __init__(self, *arguments):
+        def __init__(self, *arguments, **keywords):
             made.append(arguments)
-            super().__init__(*arguments)
+            super().__init__(*arguments, **keywords)
 
     monkeypatch.setattr(workspace, "Workspace", Counted)
     X = rows(200)
@@ -56,3 +56,20 @@ def test_paths_and_classes_make_one(monkeypatch):
     machines = SupportVectorClassifier(Gaussian(0.8), solver="smo").regularization_path(X, y, [1.0, 3.0, 10.0])
     assert len(machines) == 3
     assert len(made) == 1
+
+
+def test_a_constant_is_taken_from_matrices_that_hardly_vary():
+    X, chosen = rows(300), np.arange(0, 300, 3)
+    for kernel, n_columns, is_shifted in (
+        (Gaussian(300.0), 1, True),
+        (Gaussian(300.0), 0, False),
+        (Gaussian(0.8), 1, False),
+    ):
+        for formed in (False, True):
+            problem = program(X, kernel=kernel, n_columns=n_columns)
+            problem = replace(problem, gram=problem.gram.toarray()) if formed else problem
+            made = workspace_of(problem, 2**22)
+            assert (made.size < 1e-3) == is_shifted
+            K = kernel(X)[np.ix_(chosen, chosen)]
+            shift = K - made.columns.corner(chosen)
+            np.testing.assert_allclose(shift, made.system._shift, rtol=0, atol=1e-6 * made.size)

@@ -1,6 +1,6 @@
 """The Gram engine: matrices, products, rows and low-rank factors, within bounded memory and on all cores."""
 
-from mercer.kernels.gram.columns import Columns, columns_of
+from mercer.kernels.gram.columns import Columns, columns_of, shifted_columns_of
 from mercer.kernels.gram.family import gram_family
 from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
@@ -13,6 +13,7 @@ __all__ = [
     "RowCache",
     "Columns",
     "columns_of",
+    "shifted_columns_of",
     "single_precision_product",
     "single_precision_error",
     "gram_family",

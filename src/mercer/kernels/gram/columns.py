@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,6 +60,25 @@ def columns_of(gram: Any, memory: int) -> Columns:
     )
 
 
+def shifted_columns_of(gram: Any, shift: float) -> Columns:
+    """The columns of a matrix less a constant, for matrices of which single precision would keep the constant alone.
+
+    Everything is evaluated in double precision. Products are those with the matrix itself: for weights that add up to
+    zero there is no difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.kernels.gram import Gram, shifted_columns_of
+    >>> X = np.array([[0.0], [1.0]])
+    >>> shifted_columns_of(Gram(Gaussian(1e4), X), shift=1.0).corner(np.array([0, 1]))
+    array([[ 0.e+00, -5.e-09],
+           [-5.e-09,  0.e+00]], dtype=float32)
+    """
+    return _ShiftedColumns(gram if isinstance(gram, Gram) else np.asarray(gram), shift)
+
+
 class UsedMemory:
     """Memory for one square matrix after the other: it costs less than fresh one."""
 
@@ -86,6 +106,28 @@ class _DenseColumns:
 
     def corner(self, chosen: Array) -> Array:
         return fill_with_part(self._K, chosen, chosen, self._memory.square(len(chosen), self._K.dtype))
+
+
+class _ShiftedColumns:
+    """Columns in double precision, and blocks less a constant."""
+
+    precision = _SINGLE
+
+    def __init__(self, gram: Gram | Array, shift: float):
+        self._gram, self._shift = gram, shift
+        if isinstance(gram, Gram):
+            self._gram = copy(gram)
+            self._gram.dtype = np.dtype(np.float64)  # also for rows in single precision
+
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
+        gram = self._gram
+        total = gram.columns(chosen) @ weights if isinstance(gram, Gram) else weights @ gram[chosen]
+        return np.asarray(total if rows is None else total[rows])
+
+    def corner(self, chosen: Array) -> Array:
+        gram = self._gram
+        block = gram.block(chosen, chosen) if isinstance(gram, Gram) else gram[np.ix_(chosen, chosen)]
+        return np.ascontiguousarray(block - self._shift, dtype=np.float32)
 
 
 class _CachedColumns:

@@ -81,13 +81,13 @@ class Gram(LinearOperator):
     def for_products(self, memory: int) -> Gram | Array:
         """What to take for many products: the whole matrix, if `memory` bytes hold it and each would evaluate it anew.
 
-        Gaussians of few columns stay operators: to evaluate them takes no longer than to fetch them from memory.
+        Gaussians of few columns stay operators: to evaluate them takes no longer than to fetch them from memory. The
+        matrix is in double precision, as the products with an operator are.
         """
-        n_values = self.shape[0] * self.shape[1]
-        is_slow = n_values >= _MANY_VALUES and self.kernel._forms_tiles(
-            self._sides.left, self._sides.right, np.empty((self.shape[1], 1))
-        )
-        return self.toarray() if is_slow and n_values * self.dtype.itemsize <= memory else self
+        sides, n_values, one = self._sides, self.shape[0] * self.shape[1], np.empty((self.shape[1], 1))
+        if not _MANY_VALUES <= n_values <= memory // 8 or not self.kernel._forms_tiles(sides.left, sides.right, one):
+            return self
+        return dense_gram(self.kernel, sides._replace(dtype=np.float64), symmetric=self.symmetric)
 
     def diagonal(self) -> Array:
         """Diagonal of a symmetric Gram matrix."""

@@ -30,6 +30,8 @@ class FreeSystem:
     ----------
     precision : float
         Relative rounding of the entries of K: the diagonal is raised so that it is positive in spite of that.
+    shift : float
+        A constant that was taken from the entries of the matrices, and belongs to them.
 
     Examples
     --------
@@ -42,15 +44,15 @@ class FreeSystem:
     (array([ 1., -1.]), 0.0)
     """
 
-    def __init__(self, precision: float):
-        self._precision = precision
+    def __init__(self, precision: float, shift: float = 0.0):
+        self._precision, self._shift = precision, shift
         self._memory = UsedMemory()
 
     def enter(self, K: Array) -> None:
         """Go to another matrix: symmetric and positive semidefinite, in either precision."""
         self._K: Array = K
         self._factor: Any = None
-        self._rounding = max(self._precision, float(np.finfo(K.dtype).eps))
+        self._rounding = self._precision if self._shift else max(self._precision, float(np.finfo(K.dtype).eps))
         self._dtype: Any = np.float32 if self._rounding >= np.finfo(np.float32).eps else np.float64
 
     def step(self, free: Array, curve: Array, slope: Array, total: float | None) -> tuple[Array, float] | None:
@@ -75,6 +77,8 @@ class FreeSystem:
             return None
         offset = 0.0 if total is None else float((total - step.sum()) / ones.sum())
         step = step + offset * ones
+        if total is not None:
+            offset -= self._shift * total  # that of the matrix without the constant
         return (step, offset) if np.isfinite(step).all() else None
 
     def _difference(self, free: Array, curve: Array) -> tuple[Array, Array]:
@@ -104,11 +108,11 @@ class FreeSystem:
         inside = self._factor.solve(slopes[self._base]).astype(np.float64)
         outside = np.zeros((n_joined, 2))
         if len(gone) or n_joined:
-            rows = np.take(self._K[joined], self._base, axis=1).astype(self._dtype, copy=False)
+            rows = np.take(self._K[joined], self._base, axis=1).astype(self._dtype, copy=False) + self._shift
             W = self._corrections(gone, joined, rows)
             # What is left of the matrix of the multipliers and of the variables that joined.
             schur = -np.concatenate([rows @ W, W[gone]]).astype(np.float64)
-            schur[:n_joined, :n_joined] += self._K[np.ix_(joined, joined)]
+            schur[:n_joined, :n_joined] += self._K[np.ix_(joined, joined)] + self._shift
             schur[np.arange(n_joined), np.arange(n_joined)] += self._raise(joined, curve)
             right_sides = -np.concatenate([rows @ inside, inside[gone]])
             right_sides[:n_joined] += slopes[joined]
@@ -138,10 +142,11 @@ class FreeSystem:
 
         def gather(tile: Any, _: None) -> None:
             matrix[tile[0]] = np.take(self._K[free[tile[0]]], free, axis=1)
+            matrix[tile[0]] += self._shift
 
         run_over_rows(gather, n, n, task=_GATHERED)
         return matrix
 
     def _raise(self, variables: Array, curve: Array) -> Array:
         """What is added to the diagonal."""
-        return np.asarray(curve[variables] + self._raised * self._K[variables, variables])
+        return np.asarray(curve[variables] + self._raised * (self._K[variables, variables] + self._shift))

@@ -65,6 +65,7 @@ class State:
         self._enter_stage()
         workspace = workspace_of(problem, options.memory)
         self._columns, self._axis, self._system = workspace.columns, workspace.axis, workspace.system
+        self._rounding = _ROUNDING * workspace.size
         self._paired = bool(problem.columns.any())
         self._y = np.ascontiguousarray(problem.y, dtype=np.float64)
         self._scale = float(np.abs(self._y).max())
@@ -78,7 +79,7 @@ class State:
         self._moved = np.zeros(len(self.B))
         self._violation_when_shrunk = np.inf
         self._last_set = np.empty(0, dtype=np.intp)
-        self._drift = 0.0 if self.exact else _ROUNDING * float(np.linalg.norm(self.B))
+        self._drift = 0.0 if self.exact else self._rounding * float(np.linalg.norm(self.B))
         self.look()
         if options.start is not None:
             self._last_set = np.flatnonzero(self._rising == self._falling)
@@ -125,7 +126,7 @@ class State:
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False
-        self._drift = float(np.hypot(self._drift, _ROUNDING * np.linalg.norm(change)))
+        self._drift = float(np.hypot(self._drift, self._rounding * np.linalg.norm(change)))
         moved = np.flatnonzero(change)
         where, change = chosen[moved], change[moved]
         elsewhere = np.ones(len(self.B), dtype=bool) if self._active is None else self._active.copy()
