@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from mercer import SupportVectorClassifier
 from mercer.kernels import Gaussian
@@ -16,8 +17,8 @@ from mercer.solvers.smo.workspace import workspace_of
 from tests.contracts.all_problems import rows, smooth_targets
 
 
-def program(X, C=1.0, kernel=None, n_columns=1):
-    penalty = RKHSNorm().penalty(Gram(kernel or Gaussian(0.8), X), np.ones((len(X), n_columns)))
+def program(X, C=1.0, kernel=None):
+    penalty = RKHSNorm().penalty(Gram(kernel or Gaussian(0.8), X), np.ones((len(X), 1)))
     return KernelProgram.build(penalty, smooth_targets(X), EpsilonInsensitive(0.1), C)
 
 
@@ -46,9 +47,9 @@ def test_paths_and_classes_make_one(monkeypatch):
     made = []
 
     class Counted(workspace.Workspace):
-        def __init__(self, *arguments, **keywords):
+        def __init__(self, *arguments):
             made.append(arguments)
-            super().__init__(*arguments, **keywords)
+            super().__init__(*arguments)
 
     monkeypatch.setattr(workspace, "Workspace", Counted)
     X = rows(200)
@@ -58,18 +59,16 @@ def test_paths_and_classes_make_one(monkeypatch):
     assert len(made) == 1
 
 
-def test_a_constant_is_taken_from_matrices_that_hardly_vary():
+@pytest.mark.parametrize("formed", [False, True])
+def test_a_constant_is_taken_from_matrices_that_hardly_vary(formed):
     X, chosen = rows(300), np.arange(0, 300, 3)
-    for kernel, n_columns, is_shifted in (
-        (Gaussian(300.0), 1, True),
-        (Gaussian(300.0), 0, False),
-        (Gaussian(0.8), 1, False),
-    ):
-        for formed in (False, True):
-            problem = program(X, kernel=kernel, n_columns=n_columns)
-            problem = replace(problem, gram=problem.gram.toarray()) if formed else problem
-            made = workspace_of(problem, 2**22)
-            assert (made.size < 1e-3) == is_shifted
-            K = kernel(X)[np.ix_(chosen, chosen)]
-            shift = K - made.columns.corner(chosen)
-            np.testing.assert_allclose(shift, made.system._shift, rtol=0, atol=1e-6 * made.size)
+    problem = program(X, kernel=Gaussian(300.0))
+    made = workspace_of(replace(problem, gram=problem.gram.toarray()) if formed else problem, 2**22)
+    twin = made.without_constant
+    assert twin is made.without_constant
+    assert twin.without_constant is None
+    assert (made.size, twin.axis is made.axis) == (1.0, True)
+    assert 0 < twin.size < 1e-3
+    shift = Gaussian(300.0)(X)[np.ix_(chosen, chosen)] - twin.columns.corner(chosen)
+    np.testing.assert_allclose(shift, twin.system._shift, rtol=0, atol=1e-6 * twin.size)
+    assert workspace_of(program(X), 2**22).without_constant is None

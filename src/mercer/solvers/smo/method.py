@@ -40,9 +40,9 @@ class SMO(Decomposition):
     Newton step for each guess [Hintermueller2002]_. The coefficient of the constant is the one that makes the primal
     value least: the gap is then as small as the variables allow, and no round is made for its sake. The gradient is
     kept up to date with columns in single precision; it is computed again in double precision before success is
-    claimed, after which errors are proportional to the smaller steps that follow: any gap can be reached. From a matrix
-    that hardly varies, such as that of a wide kernel, a constant is taken first, in double precision: with ΣB = 0 it
-    does not matter, but next to it single precision would keep little of what does.
+    claimed, after which errors are proportional to the smaller steps that follow: any gap can be reached. If they are
+    in the way and the matrix hardly varies, such as that of a wide kernel, a constant is taken from it, in double
+    precision: with ΣB = 0 it does not matter, but next to it single precision keeps little of what does.
     [Platt1999]_, [Joachims1999]_, [Smola1998]_, section 4.4.
 
     Examples

@@ -14,7 +14,7 @@ from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
-from mercer.solvers.smo.workspace import workspace_of
+from mercer.solvers.smo.workspace import Workspace, workspace_of
 
 Array = NDArray[Any]
 
@@ -63,9 +63,7 @@ class State:
         self._box_of_program = Box(problem)
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
-        workspace = workspace_of(problem, options.memory)
-        self._columns, self._axis, self._system = workspace.columns, workspace.axis, workspace.system
-        self._rounding = _ROUNDING * workspace.size
+        self._work_with(workspace_of(problem, options.memory))
         self._paired = bool(problem.columns.any())
         self._y = np.ascontiguousarray(problem.y, dtype=np.float64)
         self._scale = float(np.abs(self._y).max())
@@ -174,6 +172,14 @@ class State:
         self._g = self._problem.times_gram(self.B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
+        if self._paired and self._wanted_share() < 1.0 and self._workspace.without_constant is not None:
+            self._work_with(self._workspace.without_constant)  # errors of single precision were in the way
+
+    def _work_with(self, workspace: Workspace) -> None:
+        """Take the columns, the order and the memory that belong to the matrix."""
+        self._workspace = workspace
+        self._columns, self._axis, self._system = workspace.columns, workspace.axis, workspace.system
+        self._rounding = _ROUNDING * workspace.size
 
     def _grow_if(self, crowded: bool) -> None:
         """Take larger blocks from now on if the free variables do not fit, unless somebody has chosen the size."""

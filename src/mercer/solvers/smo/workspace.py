@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import Columns, Gram, columns_of, shifted_columns_of
+from mercer.kernels.gram import Gram, columns_of, shifted_columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.free_system import FreeSystem
@@ -27,37 +29,44 @@ class Workspace:
     gram, memory : object, int
         What it was made of.
     columns : Columns
-        Products with some columns of the matrix. If the matrix hardly varies, a constant is taken from its blocks: with
-        ΣB = 0 it does not matter to the program, but to the digits that single precision keeps.
-    size : float
-        That of the largest entries of blocks, beside those of the matrix.
+        Products with some columns of the matrix.
     axis : array of shape (n,)
         A number for each sample, such that near samples have near ones.
     system : FreeSystem
         Solves for Newton steps.
+    size : float
+        How large entries of blocks are, beside those of the matrix.
     """
 
-    def __init__(self, gram: Any, n: int, memory: int, *, paired: bool):
-        self.gram, self.memory = gram, memory
-        shift, self.size = _constant_part(gram, n) if paired else (0.0, 1.0)
-        self.columns: Columns = shifted_columns_of(gram, shift) if shift else columns_of(gram, memory)
+    def __init__(self, gram: Any, n: int, memory: int):
+        self.gram, self.memory, self.size = gram, memory, 1.0
+        self.columns = columns_of(gram, memory)
         self.axis = leading_axis(self.columns, n) if n >= LEAST_DIVIDED else np.zeros(n)
-        self.system = FreeSystem(self.size * self.columns.precision, shift)
+        self.system = FreeSystem(self.columns.precision)
 
+    @cached_property
+    def without_constant(self) -> Workspace | None:
+        """The same for a matrix that hardly varies, such as that of a wide kernel, less a constant; None for others.
 
-def _constant_part(gram: Any, n: int) -> tuple[float, float]:
-    """The mean entry of a matrix, from a sample, if all are near; and how far away they are, in units of it."""
-    some = np.unique(np.linspace(0, n - 1, _N_SAMPLES).astype(np.intp))
-    K = np.asarray(gram.block(some, some) if isinstance(gram, Gram) else gram[np.ix_(some, some)], dtype=np.float64)
-    mean = float(K.mean())
-    size = float(np.abs(K - mean).max()) / abs(mean) if mean else np.inf
-    return (mean, size) if size < _NEAR else (0.0, 1.0)
+        With ΣB = 0 the constant does not matter to the program, but to the digits that single precision keeps.
+        """
+        n, gram = len(self.axis), self.gram
+        some = np.unique(np.linspace(0, n - 1, _N_SAMPLES).astype(np.intp))
+        K = np.asarray(gram.block(some, some) if isinstance(gram, Gram) else gram[np.ix_(some, some)], dtype=np.float64)
+        shift = float(K.mean())
+        size = float(np.abs(K - shift).max()) / abs(shift) if shift else np.inf
+        if size >= _NEAR:
+            return None
+        twin = copy(self)
+        twin.columns, twin.size = shifted_columns_of(gram, shift), size
+        twin.system = FreeSystem(size * twin.columns.precision, shift)
+        twin.__dict__["without_constant"] = None  # it is
+        return twin
 
 
 def workspace_of(problem: KernelProgram, memory: int) -> Workspace:
     """The workspace of a program, or of another one with the same matrix; kept columns take at most `memory` bytes."""
     kept: Workspace | None = problem.kept.get("smo")
     if kept is None or kept.gram is not problem.gram or kept.memory != memory:
-        paired = bool(problem.columns.any())
-        kept = problem.kept["smo"] = Workspace(problem.gram, len(problem.y), memory, paired=paired)
+        kept = problem.kept["smo"] = Workspace(problem.gram, len(problem.y), memory)
     return kept
