@@ -148,7 +148,7 @@ class Kernel(BaseEstimator, ABC):
         return None
 
     def _single_sides(self, sides: Sides) -> Sides:
-        """Prepared sides whose tiles need not be better than single precision."""
+        """Sides for tiles that need not be better than single precision."""
         return sides
 
     @abstractmethod

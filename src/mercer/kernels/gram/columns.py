@@ -76,7 +76,7 @@ def shifted_columns_of(gram: Any, shift: float) -> Columns:
     array([[ 0.e+00, -5.e-09],
            [-5.e-09,  0.e+00]], dtype=float32)
     """
-    return _ShiftedColumns(gram if isinstance(gram, Gram) else np.asarray(gram), shift)
+    return _ShiftedColumns(_DoubleColumns(gram) if isinstance(gram, Gram) else _DenseColumns(np.asarray(gram)), shift)
 
 
 class UsedMemory:
@@ -108,26 +108,34 @@ class _DenseColumns:
         return fill_with_part(self._K, chosen, chosen, self._memory.square(len(chosen), self._K.dtype))
 
 
+class _DoubleColumns:
+    """Columns of a Gram matrix in double precision, which are evaluated when they are needed."""
+
+    precision = float(np.finfo(np.float64).eps)
+
+    def __init__(self, gram: Gram):
+        self._gram = copy(gram)
+        self._gram.dtype = np.dtype(np.float64)  # also for rows in single precision
+
+    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
+        total = np.asarray(self._gram.columns(chosen) @ weights)
+        return total if rows is None else total[rows]
+
+    def corner(self, chosen: Array) -> Array:
+        return self._gram.block(chosen, chosen)
+
+
 class _ShiftedColumns:
-    """Columns in double precision, and blocks less a constant."""
+    """Products with columns, and their blocks less a constant."""
 
     precision = _SINGLE
 
-    def __init__(self, gram: Gram | Array, shift: float):
-        self._gram, self._shift = gram, shift
-        if isinstance(gram, Gram):
-            self._gram = copy(gram)
-            self._gram.dtype = np.dtype(np.float64)  # also for rows in single precision
-
-    def times(self, chosen: Array, weights: Array, rows: Array | None = None) -> Array:
-        gram = self._gram
-        total = gram.columns(chosen) @ weights if isinstance(gram, Gram) else weights @ gram[chosen]
-        return np.asarray(total if rows is None else total[rows])
+    def __init__(self, columns: Columns, shift: float):
+        self.times = columns.times
+        self._columns, self._shift = columns, shift
 
     def corner(self, chosen: Array) -> Array:
-        gram = self._gram
-        block = gram.block(chosen, chosen) if isinstance(gram, Gram) else gram[np.ix_(chosen, chosen)]
-        return np.ascontiguousarray(block - self._shift, dtype=np.float32)
+        return (self._columns.corner(chosen) - self._shift).astype(np.float32)
 
 
 class _CachedColumns:
