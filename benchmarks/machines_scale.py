@@ -82,8 +82,7 @@ def gap_of(problem, positions, coefficients):
     rising = np.cumsum(slopes[order]) - slopes[: len(B)].sum()
     d = np.array([kinks[order[np.searchsorted(rising, 0.0)]]])
     with single_threaded_numpy:  # threads that go on spinning would take a core from who is timed next
-        primal, dual = problem.values(B, d, gram_B)
-    return (primal - dual) / (abs(primal) + 1)
+        return problem.iterate(B, d, gram_B).relative_gap
 
 
 def libsvm(X, y, C):

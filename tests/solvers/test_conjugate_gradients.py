@@ -156,7 +156,8 @@ def test_optimal_is_never_claimed_in_vain(block):
         # Products with an operator differ in the last digits from call to call.
         assert (result.status == "optimal") <= certificate.holds(tol * (1 + 1e-6) + 1e-14), (seed, certificate)
         np.testing.assert_allclose(result.primal, certificate.primal, rtol=1e-6)
-        if result.status != "optimal":
+        rounding = 16 * np.finfo(float).eps * np.sum(np.abs(problem.y * result.B))
+        if result.status != "optimal" and abs(certificate.gap) > rounding:
             dense = replace(problem, gram=problem.gram if problem.in_memory else problem.gram.toarray())
             assert LeastSquares().solve(dense, tol=tol).status == "stalled", "what Cholesky can, the iteration must"
     assert statuses.count("optimal") >= 15
@@ -207,12 +208,12 @@ def counting_problem(n=1500, C=50.0):
     return program(Gaussian(1.0), X, C=C, gram=CountingGram(Gaussian(1.0), X))
 
 
-def test_one_product_in_each_iteration_and_one_to_be_sure():
+def test_one_product_in_each_iteration_one_to_be_sure_and_one_for_the_certificate():
     problem = counting_problem()
     result = ConjugateGradients(50).solve(problem, tol=1e-6)
     assert result.status == "optimal"
     assert result.n_iter > 5
-    assert problem.gram.n_products == result.n_iter + 1
+    assert problem.gram.n_products == result.n_iter + 2
 
 
 def test_several_targets_share_their_products():
@@ -221,7 +222,7 @@ def test_several_targets_share_their_products():
     solver = ConjugateGradients(50)
     preconditioner = solver.preconditioner(problem)
     together = solver.solve_all([problem, *others], preconditioner, tol=1e-10)
-    assert problem.gram.n_products <= max(result.n_iter for result in together) + 2
+    assert problem.gram.n_products <= max(result.n_iter for result in together) + 3
     for one, result in zip([problem, *others], together, strict=True):
         alone = solver.solve(one, tol=1e-10)
         assert result.status == alone.status == "optimal"

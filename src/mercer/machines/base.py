@@ -135,7 +135,7 @@ class KernelMachine(BaseEstimator):
             )
             stopped = stopped or result.status == "interrupted"
             coef, parametric = task.penalty.expand(result.B, result.d)
-            expansions.append(Expansion(_without_rounding(coef), parametric, result, program))
+            expansions.append(Expansion(coef, parametric, result, program))
         self._weights_of_results = C
         return expansions
 
@@ -371,8 +371,3 @@ def _default_kernel(X: Any) -> Gaussian:
 def _ending_at_once(iteration: int, values: Any) -> bool:
     """A callback for what is left after Ctrl-C."""
     return True
-
-
-def _without_rounding(coef: Array) -> Array:
-    """Coefficients that differ from zero only because an interior point method never reaches the boundary are zero."""
-    return np.where(np.abs(coef) > 1e-9 * np.max(np.abs(coef), initial=0.0), coef, 0.0)

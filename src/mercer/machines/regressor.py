@@ -62,7 +62,7 @@ class SupportVectorRegressor(_Regressor):
     solver : {"auto", "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients"}
         "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why.
     tol : float
-        Relative gap (primal - dual) / (|primal| + 1) to reach.
+        Relative gap (primal - dual) / primal to reach, of the function that is stored.
     max_iter : int, optional
         Largest number of iterations; by default 200, which is never needed.
     low_rank_tol : float, optional

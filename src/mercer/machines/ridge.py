@@ -16,8 +16,8 @@ from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
 from mercer.problems import KernelProgram
-from mercer.solvers import ConjugateGradients, Iterate, SolverName, SolverResult
-from mercer.solvers.result import Status
+from mercer.solvers import ConjugateGradients, SolverName, SolverResult
+from mercer.solvers.certified import certified
 
 Array = NDArray[Any]
 
@@ -43,7 +43,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         are slow. "auto" takes "eigen" up to 2000 distinct rows, if seven n x n matrices fit into `memory`; `solver_`
         says which it was, and `solver_.reason` why.
     tol : float
-        Relative gap (primal - dual) / (|primal| + 1) to reach.
+        Relative gap (primal - dual) / primal to reach, of the function that is stored.
     max_iter : int, optional
         Largest number of iterations of conjugate gradients for one penalty; by default 1000 for the first penalty and
         100 for all others.
@@ -138,9 +138,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             fits = self._by_eigen(matrix.formed, Phi, samples)
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, Phi, samples)
-        # Both ways have computed the values with a product of their own: a certificate would cost two more.
-        gaps = [fit.result.gap / (abs(fit.result.primal) + 1.0) for fit in fits]
-        self._store(X, used, fits, single=y.ndim == 1, gaps=gaps)
+        self._store(X, used, fits, single=y.ndim == 1)
         return self
 
     def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
@@ -239,6 +237,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
 
 def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion:
     """What a direct method found; "stalled" if rounding spoilt it."""
-    iterate = Iterate(*program.values(B, d))
-    status: Status = "optimal" if abs(iterate.gap) <= tol * (abs(iterate.primal) + 1.0) else "stalled"
-    return Expansion(B, d, SolverResult(status, B, d, iterate.primal, iterate.dual, 1, [iterate]), program)
+    iterate = program.iterate(B, d)
+    found = SolverResult("optimal", B, d, iterate.primal, iterate.dual, 1, [iterate])
+    result = certified(program, found, tol)
+    return Expansion(result.B, result.d, result, program)

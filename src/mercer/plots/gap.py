@@ -25,7 +25,7 @@ _FLOOR = float(np.finfo(np.float64).eps)
 class GapDisplay:
     """Primal value, dual value and relative gap in each iteration, on a logarithmic scale.
 
-    The optimum lies between the dual and the primal value. Of a single program are drawn, in units of |primal| + 1, the
+    The optimum lies between the dual and the primal value. Of a single program are drawn, in units of the primal value, the
     gap between the two, the height of the primal value above the last dual value, and the depth of the dual value below
     the last primal value: these two bound the distances from the optimum, and show which side is late. Of several
     programs (targets, classes, the ends of a band) only the gaps are drawn. Values below 2.2e-16 are drawn there.
@@ -81,8 +81,8 @@ class GapDisplay:
 
     @property
     def relative_gaps(self) -> list[NDArray[np.float64]]:
-        """(primal - dual) / (|primal| + 1) in each iteration of each program."""
-        return [_values(history, "gap") / _scale(history) for history in self.histories]
+        """(primal - dual) / primal in each iteration of each program."""
+        return [_values(history, "relative_gap") for history in self.histories]
 
     def plot(self, ax: Axes | None = None) -> GapDisplay:
         """Draw, on new axes if none are given.
@@ -117,7 +117,7 @@ class GapDisplay:
         longest = max(len(history) for history in self.histories)
         ax.set_xlim(-0.4, longest - 0.6)
         ax.set_xlabel("iteration")
-        ax.set_ylabel("relative gap" if several else "in units of |primal| + 1")
+        ax.set_ylabel("relative gap" if several else "in units of the primal value")
         legend_above_data(ax)
         return self
 
@@ -142,7 +142,8 @@ def _values(history: list[Iterate], name: str) -> NDArray[np.float64]:
 
 
 def _scale(history: list[Iterate]) -> NDArray[np.float64]:
-    return np.abs(_values(history, "primal")) + 1.0
+    size = np.maximum(np.abs(_values(history, "primal")), _values(history, "floor"))
+    return np.maximum(size, np.finfo(np.float64).tiny)
 
 
 def _draw(ax: Axes, values: NDArray[np.float64], label: str, **style: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,50 +11,17 @@ from numpy.typing import NDArray
 
 from mercer.kernels.blas import single_threaded_numpy
 from mercer.losses import Loss
+from mercer.problems.values import Certificate, Iterate
 
 if TYPE_CHECKING:
     from mercer.regularizers import Penalty
 
 Array = NDArray[Any]
 
-# Relative differences that are rounding; the share of rows with larger ones up to which a known product is updated
-# (half of them cost as much as all, where both triangles of the matrix are served at once).
-_ROUNDING, _FEW_CHANGED = 4e-15, 0.3
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How good a solution is, computed from the program and the solution alone.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Values of the primal and the dual program. The optimum lies between them if the dual solution is feasible.
-    gap : float
-        primal - dual.
-    relative_gap : float
-        gap / (|primal| + 1).
-    infeasibility : float
-        Largest violation of a dual constraint, relative to its size.
-    """
-
-    primal: float
-    dual: float
-    infeasibility: float
-
-    @property
-    def gap(self) -> float:
-        """Difference of the primal and the dual value."""
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        """Gap in units of the primal value, or of one if that is small."""
-        return self.gap / (abs(self.primal) + 1.0)
-
-    def holds(self, tol: float) -> bool:
-        """Whether the solution is optimal and feasible to a relative tolerance."""
-        return bool(self.relative_gap <= tol and self.infeasibility <= max(tol, 1e-9))
+# Primal values below this share of the parametric fit's are rounding.
+_NEGLIGIBLE = 1e-12
+# Rounding of a residual, in units of the largest target, and how much smaller than what counts it is to be.
+_ROUNDING, _CLEARLY = 4 * np.finfo(np.float64).eps, 1e10
 
 
 @dataclass(frozen=True)
@@ -108,7 +76,6 @@ class KernelProgram:
     exact_gram: Any = None
     target: Array | float = 0.0
     kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -165,21 +132,49 @@ class KernelProgram:
         weight = float(np.median(np.maximum(self.C_below, self.C_above)))
         return weight * float(np.median(self.gram.diagonal())) / (float(np.abs(self.y).max()) or np.inf)
 
+    @cached_property
+    def parametric_fit(self) -> Array:
+        """Coefficients of the unpenalised columns alone, by least squares; zero for the others."""
+        d = np.zeros(self.columns.shape[1])
+        free = self.bounds == 0
+        for _ in range(2):  # the second time to the last digits
+            d[free] += np.linalg.lstsq(self.columns[:, free], self.y - self.columns @ d, rcond=None)[0]
+        return d
+
+    @cached_property
+    def floor(self) -> float:
+        """The least primal value that a gap is compared with.
+
+        It is 1e-12 of the value of the parametric fit. Targets that are a parametric function to rounding have the
+        optimum zero: there, what rounding of the residuals costs counts as zero.
+        """
+        nothing = np.zeros(len(self.y))
+        value = abs(self.primal(nothing, self.parametric_fit, nothing))
+        below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)
+        edge = np.where(above >= below, above, -below) * np.ones(len(self.y))
+        beyond = edge + np.where(edge >= 0, 1.0, -1.0) * _ROUNDING * np.max(np.abs(self.y), initial=0.0)
+        cost = np.maximum(self.C_below, self.C_above) @ (self.loss.value(beyond) - self.loss.value(edge))
+        return _NEGLIGIBLE * value if value > cost else _CLEARLY * float(cost)
+
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
         return self.times_gram(B) + self.columns @ d
 
-    def values(self, B: Array, d: Array, gram_B: Array | None = None) -> tuple[float, float]:
-        """Values of the primal and the dual program, with one product by the Gram matrix (none if it is given)."""
+    def iterate(self, B: Array, d: Array, gram_B: Array | None = None) -> Iterate:
+        """Values of both programs, with one product by the Gram matrix (none if it is given)."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
-        return self.primal(B, d, gram_B), self.dual(B, gram_B)
+        return Iterate(self.primal(B, d, gram_B), self._dual(B, d, gram_B), self.floor)
 
     def primal(self, B: Array, d: Array, gram_B: Array | None = None) -> float:
         """Value of the primal program."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
-        r = self._residuals(gram_B, d)
+        return self._primal(gram_B, 0.5 * float(B @ gram_B), d)
+
+    def _primal(self, h: Array, price: float, d: Array) -> float:
+        """Value of the primal program at h + columns @ d, whose part h costs `price`."""
+        r = self.residuals(h, d)
         C = self._weights(r)
-        value = 0.5 * B @ gram_B + self.bounds @ np.abs(d) + np.sum(self.target * d)
+        value = price + self.bounds @ np.abs(d) + np.sum(self.target * d)
         if self.budget is not None:
             width = self._best_tube(np.abs(r), C)
             value += self.budget * width
@@ -188,7 +183,7 @@ class KernelProgram:
 
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
-        r = self._residuals(self.times_gram(B), d)
+        r = self.residuals(self.times_gram(B), d)
         return self._best_tube(np.abs(r), self._weights(r))
 
     def _best_tube(self, distance: Array, C: Array) -> float:
@@ -203,21 +198,38 @@ class KernelProgram:
         gram_B = self.times_gram(B) if gram_B is None else gram_B
         return float(self.y @ B - 0.5 * B @ gram_B - np.sum(self._conjugates(self.sign * B)))
 
+    def _dual(self, B: Array, d: Array, gram_B: Array) -> float:
+        """Value of the dual program; with columnsᵀB = target what the unpenalised columns explain of y is taken off.
+
+        Sums of y B would lose their digits where y is far from zero.
+        """
+        explained = np.where(self.bounds == 0, d, 0.0)
+        value = (self.y - self.columns @ explained) @ B + np.sum(self.target * explained)
+        return float(value - 0.5 * B @ gram_B - np.sum(self._conjugates(self.sign * B)))
+
     def gap_shares(self, B: Array, d: Array, gram_B: Array) -> Array:
         """C c(r) + C c*(A / C) - A r >= 0 of each sample, zero where A is a slope of its loss.
 
         Without a budget or prices of columns they add up to the gap, if columnsᵀB = target.
         """
-        r, A = self._residuals(gram_B, d), self.sign * B
+        r, A = self.residuals(gram_B, d), self.sign * B
         return np.asarray(self._weights(r) * self.loss.value(r) + self._conjugates(A) - A * r)
 
     def wanted(self, d: Array, gram_B: Array) -> Array:
         """The B that these residuals ask for, sign C c'(r): at the solution B is it, or another slope of the loss."""
-        r = self._residuals(gram_B, d)
+        r = self.residuals(gram_B, d)
         return np.asarray(self.sign * self._weights(r) * self.loss.derivative(r))
 
-    def _residuals(self, gram_B: Array, d: Array) -> Array:
+    def residuals(self, gram_B: Array, d: Array) -> Array:
+        """What the loss is a function of: y - f, or 1 - y f."""
         return np.asarray(self.sign * (self.y - gram_B - self.columns @ d))
+
+    def residuals_at(self, A: Array) -> Array:
+        """Residuals at which the loss has the slope A / C: c*'(A / C)."""
+        s, above = np.abs(A) / self._weights(A), A > 0
+        return np.where(above, 1.0, -1.0) * np.where(
+            above, self.loss.conjugate_slope(s, True), self.loss.conjugate_slope(s, False)
+        )
 
     def _weights(self, r: Array) -> Array:
         return np.where(r >= 0, self.C_above, self.C_below)
@@ -245,9 +257,15 @@ class KernelProgram:
         """
         B, d = np.asarray(result.B, dtype=np.float64), np.asarray(result.d, dtype=np.float64)
         with single_threaded_numpy:  # threads that go on spinning would take the cores from the next fit of a path
-            return self._certificate(B, d)
+            gram_B = self.times_gram(B)
+            return self.certificate_of(gram_B, 0.5 * float(B @ gram_B), B, d, gram_B)
 
-    def _certificate(self, B: Array, d: Array) -> Certificate:
+    def certificate_of(self, h: Array, price: float, B: Array, d: Array, gram_B: Array | None = None) -> Certificate:
+        """The certificate of a function h + columns @ d whose part h costs `price`, with B as a point of the dual.
+
+        Where columnsᵀB - target should vanish and does not, the dual value is the lesser one of those with and without
+        it.
+        """
         low, high = self.box()
         A = self.sign * B
         outside = np.maximum(np.maximum(low - A, A - high), 0.0)
@@ -256,8 +274,13 @@ class KernelProgram:
             self.column_violation(B),
             0.0 if self.budget is None else max(0.0, float(np.abs(B).sum()) / self.budget - 1.0),
         )
-        inside = self.sign * np.clip(A, low, high)
-        return Certificate(self.primal(B, d), self.dual(inside) - self._shortfall(inside), infeasibility)
+        if gram_B is None or outside.any():
+            B = self.sign * np.clip(A, low, high)
+            gram_B = self.times_gram(B)
+        unpriced = self.bounds == 0
+        violated = float(self.balance(B)[unpriced] @ d[unpriced])
+        dual = self._dual(B, d, gram_B) + min(violated, 0.0) - self._shortfall(B, gram_B)
+        return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility)
 
     def balance(self, B: Array) -> Array:
         """columnsᵀB - target."""
@@ -270,48 +293,17 @@ class KernelProgram:
         scale = np.abs(self.columns).T @ size + self.bounds + np.abs(self.target)
         return float(np.max(excess / np.maximum(scale, np.finfo(np.float64).tiny), initial=0.0))
 
-    def _shortfall(self, B: Array) -> float:
+    def _shortfall(self, B: Array, gram_B: Array) -> float:
         """What a low-rank matrix hides of the quadratic form."""
         if self.exact_gram is not None:
-            return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ self.times_gram(B)))
+            return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ gram_B))
         return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
 
     def times_gram(self, B: Array) -> Array:
-        """Values of the kernel part of the function at the training rows.
-
-        The last product is remembered: for a B that differs from the last one in few rows, a product with these is
-        enough.
-        """
-        changed = self._changed(B)
-        if changed is None:
-            nothing = self.gram is None or not np.any(B)
-            product = np.zeros(np.shape(B)) if nothing else np.asarray(self.gram @ B)
-        else:
-            last, product = self._last[0]
-            product = product.copy()
-            if len(changed):
-                product += self.gram.columns(changed) @ (B - last)[changed]
-        self._last[:] = [(np.array(B), product.copy())]
-        return product
-
-    def knows_product(self, B: Array) -> bool:
-        """Whether `times_gram` costs little for this B."""
-        return self._changed(B) is not None
-
-    def _changed(self, B: Array) -> Array | None:
-        """Rows in which B differs from the last one by more than rounding, if these are few or can be left out."""
-        if not self._last or self._last[0][0].shape != np.shape(B):
-            return None
-        last = self._last[0][0]
-        differs = ~(np.abs(B - last) <= _ROUNDING * np.abs(last))  # so that NaN differs
-        changed = np.flatnonzero(differs.reshape(len(last), -1).any(axis=1))
-        few = len(changed) <= _FEW_CHANGED * len(last) if hasattr(self.gram, "columns") else not len(changed)
-        return changed if few else None
+        """Values of the kernel part of the function at the training rows."""
+        nothing = self.gram is None or not np.any(B)
+        return np.zeros(np.shape(B)) if nothing else np.asarray(self.gram @ B)
 
     def with_weights(self, C: tuple[Array, Array], budget: float | None = None) -> KernelProgram:
-        """The same program with other weights (below, above), and with what is known of its matrix."""
-        program = replace(self, C_below=C[0], C_above=C[1], budget=budget)
-        ratio = np.concatenate([C[0] / self.C_below, C[1] / self.C_above])
-        scale = ratio[0] if np.all(ratio == ratio[0]) else 1.0
-        program._last[:] = [(scale * B, scale * product) for B, product in self._last]
-        return program
+        """The same program with other weights (below, above)."""
+        return replace(self, C_below=C[0], C_above=C[1], budget=budget)

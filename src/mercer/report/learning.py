@@ -293,7 +293,7 @@ class _Course:
         self._n_begun, self._first_gap = 0, 1.0
 
     def __call__(self, iteration: int, values: Iterate) -> bool:
-        gap = max(values.gap / (abs(values.primal) + 1), _TOL)
+        gap = max(values.relative_gap, _TOL)
         if iteration == 0:
             self._n_begun, self._first_gap = self._n_begun + 1, max(gap, 2 * _TOL)
         # Gaps shrink by about the same factor in each iteration.

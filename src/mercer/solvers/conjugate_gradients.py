@@ -13,7 +13,9 @@ from tqdm import tqdm
 
 from mercer.kernels.gram import Gram
 from mercer.problems import KernelProgram
+from mercer.solvers.certified import with_certificate
 from mercer.solvers.leading_spectrum import LeadingSpectrum, leading_spectrum
+from mercer.solvers.parametric import free_fit
 from mercer.solvers.result import HAS_TARGET, Iterate, Options, Solver, SolverResult, Status, check_options
 
 Array = NDArray[Any]
@@ -149,7 +151,22 @@ class ConjugateGradients(Solver):
         """
         check_options(tol, max_iter, f"solver {self.name!r}")
         options = Options(None, tol, max_iter, None, verbose, 0)
-        return _run(problems, _Systems(problems, preconditioner, starts), options)
+        free = [free_fit(problem) for problem in problems]
+        left = [j for j, d in enumerate(free) if d is None]
+        some = [problems[j] for j in left]
+        starts = None if starts is None else [starts[j] for j in left]
+        solved = iter(_run(some, _Systems(some, preconditioner, starts), options) if some else [])
+        results = [
+            next(solved) if d is None else self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
+            for problem, d in zip(problems, free, strict=True)
+        ]
+        # One product for all certificates.
+        products = problems[0].times_gram(np.column_stack([result.B for result in results])).T
+        certificates = [
+            problem.certificate_of(h, 0.5 * float(result.B @ h), result.B, result.d, h)
+            for problem, result, h in zip(problems, results, products, strict=True)
+        ]
+        return [with_certificate(*pair, tol) for pair in zip(results, certificates, strict=True)]
 
 
 def _run(problems: Sequence[KernelProgram], systems: _Systems, options: Options) -> list[SolverResult]:
@@ -165,7 +182,7 @@ def _run(problems: Sequence[KernelProgram], systems: _Systems, options: Options)
         for iteration in range(max_iter + 1):
             for j in running:
                 histories[j].append(systems.iterate(j))
-            gaps = {j: _relative_gap(histories[j][-1]) for j in running}
+            gaps = {j: abs(histories[j][-1].relative_gap) for j in running}
             progress.set_postfix(gap=f"{max(gaps.values(), default=0.0):.1e}")
             waiting += [j for j in running if gaps[j] <= options.tol]
             running = [j for j in running if j not in waiting]
@@ -173,7 +190,7 @@ def _run(problems: Sequence[KernelProgram], systems: _Systems, options: Options)
                 systems.refresh(waiting)
                 for j in waiting:
                     histories[j][-1] = systems.exact_iterate(j)
-                    gap = _relative_gap(histories[j][-1])
+                    gap = abs(histories[j][-1].relative_gap)
                     if gap <= options.tol:
                         statuses[j] = "optimal"
                     elif gap < exact_gap[j] / 2:
@@ -243,11 +260,11 @@ class _Systems:
         """Values of a program from what the method has at hand."""
         b, r = self._b[:, j], self._r[:, j]
         dual = 0.5 * float(b @ (self._g[:, j] + r))
-        return Iterate(dual + 0.5 * float(r @ r) / self._ridge, dual)
+        return Iterate(dual + 0.5 * float(r @ r) / self._ridge, dual, self._problems[j].floor)
 
     def exact_iterate(self, j: int) -> Iterate:
         """Values of a program as it computes them, from a product with the present B."""
-        return Iterate(*self._problems[j].values(self._B[:, j], self._d(j), self._gram_B[:, j]))
+        return self._problems[j].iterate(self._B[:, j], self._d(j), self._gram_B[:, j])
 
     def refresh(self, which: list[int]) -> None:
         """Compute residuals from the solutions, and go on from there."""
@@ -286,7 +303,7 @@ class _Systems:
         results = []
         for j, (status, history) in enumerate(zip(statuses, histories, strict=True)):
             history[-1:] = [self.exact_iterate(j)]
-            if status == "max_iter" and _relative_gap(history[-1]) <= tol:
+            if status == "max_iter" and abs(history[-1].relative_gap) <= tol:
                 status = "optimal"
             results.append(
                 SolverResult(
@@ -307,8 +324,3 @@ class _Systems:
     def _d(self, j: int) -> Array:
         """Coefficients of the columns that are best for the present B."""
         return self._pseudoinverse @ (self._root[:, 0] * (self._y[:, j] - self._gram_B[:, j])) / self._size
-
-
-def _relative_gap(iterate: Iterate) -> float:
-    """The modulus of the gap, which rounding may make negative, in units of the primal value."""
-    return abs(iterate.gap) / (abs(iterate.primal) + 1.0)

@@ -73,7 +73,7 @@ class Watch:
         if len(self._seen) <= self._every:
             return
         gap = min(seen.gap for seen in self._seen)
-        wanted = min(gap, self._tol * (abs(iterate.primal) + 1.0))
+        wanted = min(gap, self._tol * max(abs(iterate.primal), iterate.floor))
         gains = iterate.dual - self._seen[0].dual > _RISES * wanted or gap < _FALLS * self._least_gap
         self.stalled = self.tired and not gains
         self.tired = not gains
@@ -109,11 +109,11 @@ class Decomposition(Solver):
         try:
             for iteration in range(max_iter + 1):
                 watch.look(state.iterate)
-                if not state.exact and (_relative_gap(state) <= options.tol or state.doubtful or watch.tired):
+                if not state.exact and (state.iterate.relative_gap <= options.tol or state.doubtful or watch.tired):
                     state.refine()
                 history.append(state.iterate)
-                progress.set_postfix(gap=f"{_relative_gap(state):.1e}")
-                if state.exact and abs(_relative_gap(state)) <= options.tol:
+                progress.set_postfix(gap=f"{state.iterate.relative_gap:.1e}")
+                if state.exact and abs(state.iterate.relative_gap) <= options.tol:
                     status = "optimal"
                 elif watch.stalled:
                     status = "stalled"
@@ -142,7 +142,3 @@ def checked_block(solver: Solver, block: Any) -> int:
             "that are optimised together."
         )
     return int(block)
-
-
-def _relative_gap(state: State) -> float:
-    return state.iterate.gap / (abs(state.iterate.primal) + 1.0)

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
-from mercer.problems import KernelProgram
+from mercer.problems import Iterate, KernelProgram
+from mercer.solvers.certified import certified
+from mercer.solvers.parametric import free_fit
 
 Array = NDArray[Any]
 Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
@@ -18,19 +21,6 @@ Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
 # Reasons for refusals that several solvers have in common.
 NOT_IN_MEMORY = "its Gram matrix is an operator that is never formed; choose the solver 'smo' or 'working_set'"
 HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """One line of a solver's history."""
-
-    primal: float
-    dual: float
-
-    @property
-    def gap(self) -> float:
-        """Difference of the primal and the dual value."""
-        return self.primal - self.dual
 
 
 @dataclass(frozen=True)
@@ -82,10 +72,8 @@ class Solver(ABC):
     def _result(
         self, status: Status, problem: KernelProgram, B: Array, d: Array, n_iter: int, options: Options
     ) -> SolverResult:
-        """The result of a direct method, which has no history but its end; "stalled" if rounding spoilt it."""
-        iterate = Iterate(*problem.values(B, d))
-        if status == "optimal" and not abs(iterate.gap) <= options.tol * (abs(iterate.primal) + 1):
-            status = "stalled"
+        """The result of a direct method, which has no history but its end."""
+        iterate = problem.iterate(B, d)
         if options.callback is not None:
             options.callback(0, iterate)
         return SolverResult(status, B, d, iterate.primal, iterate.dual, int(n_iter), [iterate])
@@ -118,7 +106,7 @@ class Solver(ABC):
         start : SolverResult, optional
             Solution of a similar program to start from.
         tol : float
-            Relative gap (primal - dual) / (|primal| + 1) to reach.
+            Relative gap (primal - dual) / primal to reach.
         max_iter : int, optional
             Largest number of iterations; by default what the solver thinks is more than enough.
         callback : callable, optional
@@ -132,7 +120,13 @@ class Solver(ABC):
         reason = self.refusal(problem)
         if reason is not None:
             raise ValueError(f"solver {self.name!r} cannot solve this problem: {reason}.")
-        return self._solve(problem, Options(start, tol, max_iter, callback, verbose, memory))
+        options = Options(start, tol, max_iter, callback, verbose, memory)
+        d = free_fit(problem)
+        if d is None:
+            result = self._solve(problem, options)
+        else:
+            result = self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
+        return certified(problem, result, tol)
 
 
 @dataclass(frozen=True)

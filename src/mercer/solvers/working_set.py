@@ -126,11 +126,12 @@ class _State:
         chosen = self._next_block()
         program, change_of_d = self._program_of(chosen)
         B, d = self.B[chosen], np.zeros(program.columns.shape[1])
-        start = SolverResult("max_iter", B, d, *program.values(B, d), 0)
-        result = InteriorPoint().solve(program, start=start, tol=self._accuracy(chosen, start.primal))
+        before = program.iterate(B, d)
+        start = SolverResult("max_iter", B, d, before.primal, before.dual, 0)
+        result = InteriorPoint().solve(program, start=start, tol=self._accuracy(chosen, before))
         if result.status == "interrupted":
             raise KeyboardInterrupt
-        rises = result.dual > start.dual - 1e-15 * (abs(start.dual) + 1)
+        rises = result.dual > start.dual - 1e-15 * abs(start.primal)
         if rises and program.column_violation(result.B) <= _ROUNDING:
             self._care = min(1.0, self._care / _SHARE)
             moved = self.B.copy()
@@ -142,7 +143,7 @@ class _State:
 
     def _move(self, B: Array, h: Array, d: Array) -> None:
         self.B, self._h, self.d, self.exact = B, h, d, False
-        self.iterate = Iterate(*self._problem.values(B, d, h))
+        self.iterate = self._problem.iterate(B, d, h)
         self._shares = self._problem.gap_shares(B, d, h)
 
     def _next_block(self) -> Array:
@@ -157,13 +158,13 @@ class _State:
         self._new = order[np.sort(joins)]
         return np.concatenate([kept, self._new])
 
-    def _accuracy(self, chosen: Array, primal: float) -> float:
+    def _accuracy(self, chosen: Array, block: Iterate) -> float:
         """Relative gap to which a block is to be solved."""
         outside = self._shares.copy()
         outside[chosen] = 0.0
-        needed = 0.5 * self._tol * (abs(self.iterate.primal) + 1) * len(chosen) / len(outside)
+        needed = 0.5 * self._tol * abs(self.iterate.primal) * len(chosen) / len(outside)
         gap = max(_SHARE * min(float(self._shares[chosen].sum()), float(outside.sum())), needed)
-        return max(self._care * gap / (abs(primal) + 1), _REACHABLE)
+        return max(self._care * gap / max(abs(block.primal), block.floor, np.finfo(np.float64).tiny), _REACHABLE)
 
     def _program_of(self, chosen: Array) -> tuple[KernelProgram, Array]:
         """The program of a block in the change of d, and the map from its coefficients to that change.

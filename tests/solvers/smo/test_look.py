@@ -45,7 +45,7 @@ def test_derivatives_are_those_of_the_dual_objective(loss):
 def test_values_are_those_of_the_program(loss):
     problem, box, B, g = somewhere(loss)
     for multiplier in (-1.7, 0.0, 0.4):
-        expected = problem.values(B, np.array([-multiplier]), g + problem.y)
+        expected = problem.primal(B, np.array([-multiplier]), g + problem.y), problem.dual(B, g + problem.y)
         np.testing.assert_allclose(values(B, g, problem.y, box.rows, multiplier), expected, rtol=1e-12)
 
 

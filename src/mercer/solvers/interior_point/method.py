@@ -111,7 +111,7 @@ class InteriorPoint(Solver):
                     n_cautious = max(0, n_cautious - 1)
                 else:
                     n_cautious = min(4, n_cautious + 2)
-                progress.set_postfix(gap=f"{residuals.relative_gap:.1e}")
+                progress.set_postfix(gap=f"{residuals.iterate.relative_gap:.1e}")
                 if residuals.converged(options.tol):
                     status = "optimal"
                     point = _sparse_solution(problem, sides, v, options.tol)
@@ -127,7 +127,7 @@ class InteriorPoint(Solver):
                 if status != "optimal" and _is_lost(merits):
                     status = "stalled"
                     break
-                least_mu = _LEAST_SHARE * options.tol * (abs(residuals.iterate.primal) + 1.0) / max(1, sides.n_pairs)
+                least_mu = _LEAST_SHARE * options.tol * abs(residuals.iterate.primal) / max(1, sides.n_pairs)
                 v = _iterate(v, residuals, sides, system, least_mu, cautious=n_cautious > 2)
                 progress.update()
         except (KeyboardInterrupt, SingularSystem) as error:
@@ -136,7 +136,7 @@ class InteriorPoint(Solver):
         finally:
             progress.close()
         B, d = projected.to_original(*(point or _plain_solution(problem, sides, best[1])))
-        iterate = Iterate(*projected.original.values(B, d))
+        iterate = projected.original.iterate(B, d)
         history[-1:] = [iterate]  # that of the solution, with its zeros
         return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
 
@@ -159,8 +159,7 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
     if not sides.sparse:
         return _plain_solution(problem, sides, v)
     B, d = rounded_to_boundary(problem, sides, v)
-    primal, dual = problem.values(B, d)
-    keeps = primal - dual <= tol * (abs(primal) + 1) and problem.column_violation(B) <= 1e-9
+    keeps = problem.iterate(B, d).relative_gap <= tol and problem.column_violation(B) <= 1e-9
     return (B, d) if keeps else None
 
 

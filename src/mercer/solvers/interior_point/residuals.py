@@ -6,7 +6,6 @@ import numpy as np
 
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.variables import Sides, Variables
-from mercer.solvers.result import Iterate
 
 
 class Residuals:
@@ -37,19 +36,14 @@ class Residuals:
         self.tolerated = float(np.mean(force) + np.max(np.abs(self.stationarity))) if force.size else 0.0
         self.columns = v.w - problem.balance(self.B)
         self.penalty = np.where(sides.penalised, v.d + v.w_low - v.w_high, 0.0)
-        self.iterate = Iterate(*problem.values(self.B, v.d, gram_B))
+        self.iterate = problem.iterate(self.B, v.d, gram_B)
         self.infeasibility = problem.column_violation(self.B)
-
-    @property
-    def relative_gap(self) -> float:
-        """Gap relative to the primal value."""
-        return self.iterate.gap / (abs(self.iterate.primal) + 1.0)
 
     @property
     def merit(self) -> float:
         """What is kept small: the gap, and the violation of the constraints on the columns."""
-        return max(abs(self.relative_gap), self.infeasibility)
+        return max(abs(self.iterate.relative_gap), self.infeasibility)
 
     def converged(self, tol: float) -> bool:
         """Whether gap and infeasibility are below the tolerance."""
-        return abs(self.relative_gap) <= tol and self.infeasibility <= min(tol, 1e-9)
+        return abs(self.iterate.relative_gap) <= tol and self.infeasibility <= min(tol, 1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.problems import KernelProgram
+from mercer.solvers.balance import balanced
 from mercer.solvers.interior_point.variables import Sides, Variables
 
 Array = NDArray[Any]
@@ -23,15 +24,7 @@ def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> t
     on_support = np.any(sides.exists & ~_vanishes(v.alpha, v.z, sides.exists), axis=0)
     B = np.where(on_support, np.sum(sides.sign * v.alpha, axis=0), 0.0)
     d = np.where(_vanishes(np.abs(v.d), sides.bounds - np.abs(v.w), sides.penalised), 0.0, v.d)
-    low, high = problem.box()
-    A = problem.sign * B
-    # Each moves by the room that it has, at most the size of the largest: moved alike, some would leave their bounds.
-    room = np.minimum(np.minimum(A - low, high - A), np.abs(B).max(initial=0.0))
-    free, unpriced = on_support & (room > 0), ~sides.penalised
-    if free.any() and unpriced.any():
-        Phi = problem.columns[np.ix_(free, unpriced)] * room[free, None]
-        B[free] -= room[free] * np.linalg.lstsq(Phi.T, problem.balance(B)[unpriced], rcond=None)[0]
-    return problem.sign * np.clip(problem.sign * B, low, high), d
+    return balanced(problem, B), d
 
 
 def _vanishes(values: Array, partners: Array, where: Array) -> Array:

@@ -43,8 +43,7 @@ def starting_point(
     if start is not None:
         # At a solution all forces vanish, but not the gap of the point that was pulled inside: multipliers carry it.
         pulled = np.sum(sides.sign * alpha, axis=0)
-        primal, dual = problem.values(pulled, d)
-        gap = abs(primal - dual)
+        gap = abs(problem.iterate(pulled, d).gap)
         margin = max(margin, gap / float(alpha.sum())) if np.isfinite(gap) else margin
     z = np.where(sides.exists, np.maximum(force, 0.0) + margin, 0.0)
     s = np.where(sides.bounded, np.maximum(-force, 0.0) + margin, 0.0)

@@ -12,6 +12,7 @@ from mercer.solvers.result import Iterate, Options
 from mercer.solvers.smo.active_set import cost_of_guess, n_free, solve_by_active_set
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
+from mercer.solvers.smo.products import products_of
 from mercer.solvers.smo.stages import stages_of
 from mercer.solvers.smo.working_set import choose_working_set
 from mercer.solvers.smo.workspace import Workspace, workspace_of
@@ -65,12 +66,15 @@ class State:
         self._enter_stage()
         self._work_with(workspace_of(problem, options.memory))
         self._paired = bool(problem.columns.any())
-        self._y = np.ascontiguousarray(problem.y, dtype=np.float64)
+        self._products = products_of(problem)
+        # With ΣB = 0 a constant in the targets does not matter, but to the digits that are kept of them.
+        self._shift = float(np.median(problem.y)) if self._paired else 0.0
+        self._y = problem.y - self._shift
         self._scale = float(np.abs(self._y).max())
         self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
         support = np.flatnonzero(self.B)
-        self.exact = not support.size or problem.knows_product(self.B)
-        fitted = problem.times_gram(self.B) if self.exact else self._columns.times(support, self.B[support])
+        self.exact = not support.size or self._products.knows(self.B)
+        fitted = self._products.times(self.B) if self.exact else self._columns.times(support, self.B[support])
         self._g = fitted - self._y
         self._rising, self._falling = np.empty_like(self.B), np.empty_like(self.B)
         self._active: Array | None = None  # which variables are not set aside, if any are
@@ -102,9 +106,9 @@ class State:
         if self._active is None:
             multiplier = self._best_multiplier(lowest, highest)
             constant = self._problem.columns[0]
-            self.d = -multiplier / constant if self._paired else np.zeros(len(constant))
+            self.d = (self._shift - multiplier) / constant if self._paired else np.zeros(len(constant))
             self.iterate, self._of_stage = (
-                Iterate(*values(self.B, self._g, self._y, box.rows, multiplier))
+                Iterate(*values(self.B, self._g, self._y, box.rows, multiplier), self._problem.floor)
                 for box in (self._box_of_program, self._box)
             )
 
@@ -169,7 +173,7 @@ class State:
             # Rounding of ΣB goes to the variable that is farthest from where its price changes: the others stay there.
             room = np.minimum(np.minimum(self.B - self._box.low, self._box.high - self.B), np.abs(self.B))
             self.B[np.argmax(room)] -= self.B.sum() if room.max() > abs(self.B.sum()) else 0.0
-        self._g = self._problem.times_gram(self.B) - self._y
+        self._g = self._products.times(self.B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
         if self._paired and self._wanted_share() < 1.0 and self._workspace.without_constant is not None:
@@ -217,7 +221,7 @@ class State:
     @property
     def _relative_gap(self) -> float:
         """That of the stage."""
-        return self._of_stage.gap / (abs(self._of_stage.primal) + 1.0)
+        return self._of_stage.relative_gap
 
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""

@@ -1,0 +1,70 @@
+"""Programs whose solution is a parametric function that costs nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from mercer.problems import KernelProgram
+
+Array = NDArray[Any]
+
+# A relative gap that is rounding; by this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
+_ROUNDING, _NARROWER = 1e-9, 1e-5
+
+
+def free_fit(problem: KernelProgram) -> Array | None:
+    """Coefficients d of the unpenalised columns for which no sample costs anything, so that B = 0 is optimal, or None.
+
+    Interior points and active sets approach such a solution, whose value is zero, only in the limit.
+    """
+    if np.any(problem.target):
+        return None
+    nothing = np.zeros(len(problem.y))
+    d = problem.parametric_fit
+    if abs(problem.iterate(nothing, d, nothing).relative_gap) <= _ROUNDING:
+        return d
+    if problem.budget is not None:
+        return None
+    d = _in_the_tube(problem)
+    return d if d is not None and problem.primal(nothing, d, nothing) == 0.0 else None
+
+
+def _in_the_tube(problem: KernelProgram) -> Array | None:
+    """The d for which all residuals are where the loss is flat, if there is one."""
+    low, high = _limits(problem)
+    unpriced = problem.bounds == 0
+    Phi = problem.columns[:, unpriced]
+    d = np.zeros(len(unpriced))
+    # Least squares have the least sum of squares, also beside a function in the tube.
+    left_over = problem.y - problem.columns @ problem.parametric_fit
+    if not Phi.shape[1] or left_over @ left_over > np.sum(np.maximum(high - problem.y, problem.y - low) ** 2):
+        return None
+    if Phi.shape[1] == 1 and np.all(Phi == Phi[0]) and Phi[0] != 0:
+        d[unpriced] = 0.5 * (low.max() + high.min()) / Phi[0]
+        return d
+    scale, size = float(np.max(np.abs(problem.y))), np.maximum(np.abs(Phi).max(axis=0), np.finfo(np.float64).tiny)
+    narrower = _NARROWER * np.minimum(high - low, scale)
+    sides = [(Phi, high - narrower), (-Phi, -low - narrower)]
+    kept = [np.isfinite(bound) for _, bound in sides]
+    A = np.vstack([matrix[rows] / size for (matrix, _), rows in zip(sides, kept, strict=True)])
+    b = np.concatenate([bound[rows] / scale for (_, bound), rows in zip(sides, kept, strict=True)])
+    found = linprog(np.zeros(Phi.shape[1]), A_ub=A, b_ub=b, bounds=(None, None), method="highs")
+    if found.x is None:
+        return None
+    d[unpriced] = scale * found.x / size
+    return d
+
+
+def _limits(problem: KernelProgram) -> tuple[Array, Array]:
+    """Least and largest values of the function at each row for which the loss is zero."""
+    n = len(problem.y)
+    below, above = (np.broadcast_to(np.asarray(width, dtype=np.float64), n) for width in problem.loss.insensitivity)
+    if problem.loss.classification:
+        flat = np.full(n, np.inf) if not np.any(problem.loss.value(np.full(n, -30.0))) else np.zeros(n)
+        below = np.maximum(below, flat)
+    upright = problem.sign > 0
+    return problem.y - np.where(upright, above, below), problem.y + np.where(upright, below, above)
