@@ -25,9 +25,9 @@ _FLOOR = float(np.finfo(np.float64).eps)
 class GapDisplay:
     """Primal value, dual value and relative gap in each iteration, on a logarithmic scale.
 
-    The optimum lies between the dual and the primal value. Of a single program are drawn, in units of the primal value, the
-    gap between the two, the height of the primal value above the last dual value, and the depth of the dual value below
-    the last primal value: these two bound the distances from the optimum, and show which side is late. Of several
+    The optimum lies between the dual and the primal value. Of a single program are drawn, in units of the primal value,
+    the gap between the two, the height of the primal value above the last dual value, and the depth of the dual value
+    below the last primal value: these two bound the distances from the optimum, and show which side is late. Of several
     programs (targets, classes, the ends of a band) only the gaps are drawn. Values below 2.2e-16 are drawn there.
 
     Parameters

@@ -55,6 +55,9 @@ class KernelProgram:
     target : array of shape (n_columns,), or 0
         What columnsᵀB has to be. It is not zero where other dual variables, which are not part of this program, are
         held fixed.
+    scale : float
+        Value with which gaps are compared at least: that of the program of which this one is a part. The value of a
+        part may vanish where a target is not zero.
     kept : dict
         What solvers made of the matrix, under their names: programs with the same matrix may share it.
 
@@ -75,6 +78,7 @@ class KernelProgram:
     budget: float | None = None
     exact_gram: Any = None
     target: Array | float = 0.0
+    scale: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -148,6 +152,8 @@ class KernelProgram:
         It is 1e-12 of the value of the parametric fit. Targets that are a parametric function to rounding have the
         optimum zero: there, what rounding of the residuals costs counts as zero.
         """
+        if self.scale:
+            return self.scale
         nothing = np.zeros(len(self.y))
         value = abs(self.primal(nothing, self.parametric_fit, nothing))
         below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)

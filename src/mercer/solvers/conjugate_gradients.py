@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from mercer.kernels.gram import Gram
-from mercer.problems import KernelProgram
+from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.leading_spectrum import LeadingSpectrum, leading_spectrum
 from mercer.solvers.parametric import free_fit
-from mercer.solvers.result import HAS_TARGET, Iterate, Options, Solver, SolverResult, Status, check_options
+from mercer.solvers.result import HAS_TARGET, Options, Solver, SolverResult, Status, check_options
 
 Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from mercer.kernels.blas import single_threaded_numpy
-from mercer.problems import KernelProgram
-from mercer.solvers.result import Iterate, Options, Solver, SolverResult, Status
+from mercer.problems import Iterate, KernelProgram
+from mercer.solvers.result import Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
 

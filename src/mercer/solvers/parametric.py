@@ -29,8 +29,8 @@ def free_fit(problem: KernelProgram) -> Array | None:
         return d
     if problem.budget is not None:
         return None
-    d = _in_the_tube(problem)
-    return d if d is not None and problem.primal(nothing, d, nothing) == 0.0 else None
+    inside = _in_the_tube(problem)
+    return inside if inside is not None and problem.primal(nothing, inside, nothing) == 0.0 else None
 
 
 def _in_the_tube(problem: KernelProgram) -> Array | None:

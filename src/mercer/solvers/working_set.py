@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels.gram import columns_of
-from mercer.problems import KernelProgram
+from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
-from mercer.solvers.result import HAS_TARGET, Iterate, Options, SolverResult
+from mercer.solvers.result import HAS_TARGET, Options, SolverResult
 
 Array = NDArray[Any]
 
@@ -91,7 +91,7 @@ class WorkingSet(Decomposition):
 
     def _limits(self, problem: KernelProgram) -> tuple[int, int]:
         n_blocks = -(-len(problem.y) // self.block)
-        return _MAX_SWEEPS * n_blocks, 10 + _PATIENCE * n_blocks
+        return _MAX_SWEEPS * n_blocks, _PATIENCE if n_blocks == 1 else 10 + _PATIENCE * n_blocks
 
 
 class _State:
@@ -107,6 +107,7 @@ class _State:
         self._scale[self._scale == 0] = 1.0
         self._new = np.empty(0, dtype=np.intp)
         self._care = 1.0
+        self._in_vain = np.zeros(len(problem.y), dtype=bool)  # in blocks since the last one that moved
         self.B, self.d = _starting_point(problem, options.start)
         self.refine()
 
@@ -117,7 +118,8 @@ class _State:
 
     def refine(self) -> None:
         """Products in double precision."""
-        self._move(self.B, self._problem.times_gram(self.B), self.d)
+        h = self._problem.times_gram(self.B)
+        self._stand_at(self.B, h, self.d, self._problem.iterate(self.B, self.d, h))
         self._trusted_gap = _TRUSTED * self.iterate.gap
         self.exact = True
 
@@ -133,23 +135,35 @@ class _State:
             raise KeyboardInterrupt
         rises = result.dual > start.dual - 1e-15 * abs(start.primal)
         if rises and program.column_violation(result.B) <= _ROUNDING:
-            self._care = min(1.0, self._care / _SHARE)
             moved = self.B.copy()
             moved[chosen] = result.B
             h = self._h + self._columns.times(chosen, result.B - B)
-            self._move(moved, h, self.d + change_of_d @ result.d)
-        else:
-            self._care = max(_MORE_CARE * self._care, _MOST_CARE)
+            if self._move(moved, h, self.d + change_of_d @ result.d):
+                self._care = min(1.0, self._care / _SHARE)
+                self._in_vain[:] = False
+                return
+        self._care = max(_MORE_CARE * self._care, _MOST_CARE)
+        self._in_vain[chosen] = True
 
-    def _move(self, B: Array, h: Array, d: Array) -> None:
-        self.B, self._h, self.d, self.exact = B, h, d, False
-        self.iterate = self._problem.iterate(B, d, h)
+    def _move(self, B: Array, h: Array, d: Array) -> bool:
+        """Go to another point, unless rounding has spoilt it: no dual value is far above a primal one, or falls far."""
+        reached = self._problem.iterate(B, d, h)
+        slack = abs(self.iterate.gap) + abs(self.iterate.primal)
+        if not self.iterate.dual - slack <= reached.dual <= self.iterate.primal + slack:
+            return False
+        self._stand_at(B, h, d, reached)
+        return True
+
+    def _stand_at(self, B: Array, h: Array, d: Array, iterate: Iterate) -> None:
+        self.B, self._h, self.d, self.iterate, self.exact = B, h, d, iterate, False
         self._shares = self._problem.gap_shares(B, d, h)
 
     def _next_block(self) -> Array:
         """Samples that were new in the last block, then those with the largest shares that rise, and that fall."""
-        kept = self._new[: self._size // 2]
-        order = np.argsort(-self._shares, kind="stable")
+        if len(self._in_vain) - np.count_nonzero(self._in_vain) < self._size:
+            self._in_vain[:] = False
+        kept = self._new[~self._in_vain[self._new]][: self._size // 2]
+        order = np.argsort(np.where(self._in_vain, np.inf, -self._shares), kind="stable")
         order = order[~np.isin(order, kept)]
         rises = self._problem.wanted(self.d, self._h)[order] > self.B[order]
         wanted = self._size - len(kept)
@@ -189,6 +203,7 @@ class _State:
             C_below=problem.C_below[chosen],
             C_above=problem.C_above[chosen],
             target=basis.T @ B - change_of_d.T @ problem.balance(self.B),
+            scale=max(abs(self.iterate.primal), self.iterate.floor),
         )
         return program, change_of_d
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from mercer.kernels.blas import single_threaded_numpy
-from mercer.problems import KernelProgram
+from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.rounding import rounded_to_boundary
@@ -19,7 +19,7 @@ from mercer.solvers.interior_point.steepness import with_bounds_where_steep
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import NOT_IN_MEMORY, Iterate, Options, Solver, SolverResult, Status
+from mercer.solvers.result import NOT_IN_MEMORY, Options, Solver, SolverResult, Status
 
 Array = NDArray[Any]
 

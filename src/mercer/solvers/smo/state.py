@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.problems import KernelProgram
-from mercer.solvers.result import Iterate, Options
+from mercer.problems import Iterate, KernelProgram
+from mercer.solvers.result import Options
 from mercer.solvers.smo.active_set import cost_of_guess, n_free, solve_by_active_set
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
@@ -95,7 +95,7 @@ class State:
 
     def look(self) -> None:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
-        from mercer.solvers.smo.look_numba import derivatives, values
+        from mercer.solvers.smo.look_numba import derivatives
 
         lowest, highest = derivatives(self.B, self._g, self._box.rows, self._rising, self._falling)
         if self._active is not None:
@@ -107,10 +107,13 @@ class State:
             multiplier = self._best_multiplier(lowest, highest)
             constant = self._problem.columns[0]
             self.d = (self._shift - multiplier) / constant if self._paired else np.zeros(len(constant))
-            self.iterate, self._of_stage = (
-                Iterate(*values(self.B, self._g, self._y, box.rows, multiplier), self._problem.floor)
-                for box in (self._box_of_program, self._box)
-            )
+            self.iterate, self._of_stage = (self._values(box, multiplier) for box in (self._box_of_program, self._box))
+
+    def _values(self, box: Box, multiplier: float) -> Iterate:
+        from mercer.solvers.smo.look_numba import values
+
+        primal, dual = values(self.B, self._g, self._y, box.rows, multiplier)
+        return Iterate(primal, dual, self._problem.floor)
 
     def improve(self) -> None:
         """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
