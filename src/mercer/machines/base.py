@@ -22,9 +22,10 @@ from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
 from mercer.machines.samples import checked_weights
-from mercer.problems import KernelProgram
-from mercer.regularizers import Penalty, as_regularizer
+from mercer.problems import Certificate, KernelProgram
+from mercer.regularizers import Penalty, Regularizer, as_regularizer
 from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver
+from mercer.solvers.certified import with_certificate
 
 Array = NDArray[Any]
 
@@ -44,6 +45,7 @@ class Task:
     """The programs of a fit, and what they are made of."""
 
     matrix: TrainingMatrix
+    regularizer: Regularizer
     penalty: Penalty
     programs: list[KernelProgram]
 
@@ -135,9 +137,18 @@ class KernelMachine(BaseEstimator):
             )
             stopped = stopped or result.status == "interrupted"
             coef, parametric = task.penalty.expand(result.B, result.d)
+            if task.penalty.rewrites:
+                certificate = self._certificate(task, program, coef, result.B, result.d)
+                result = with_certificate(result, certificate, self.tol)
             expansions.append(Expansion(coef, parametric, result, program))
         self._weights_of_results = C
         return expansions
+
+    def _certificate(self, task: Task, program: KernelProgram, coef: Array, B: Array, d: Array) -> Certificate:
+        """The certificate of the function with these coefficients of the kernel functions."""
+        K = task.matrix.operator
+        price = task.regularizer.value(K, coef, np.zeros(0))
+        return program.certificate_of(K @ coef, price, B, d)
 
     def _task(
         self,
@@ -168,7 +179,7 @@ class KernelMachine(BaseEstimator):
             "kept": {},
         }
         programs = [KernelProgram.build(penalty, y, loss, C, **common) for y in targets]
-        shared.append(Task(matrix, penalty, programs))
+        shared.append(Task(matrix, regularizer, penalty, programs))
         return shared[0]
 
     def _starts(self, C: tuple[Array, Array], shape: tuple[int, int]) -> list[SolverResult]:
@@ -218,10 +229,10 @@ class KernelMachine(BaseEstimator):
         for result, gap in zip(results, gaps, strict=True):
             if result.status == "interrupted":
                 message = "was interrupted; set warm_start=True and call fit again to go on"
+            elif result.status == "stalled" and getattr(self, "low_rank_tol", None) is not None:
+                message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
             elif result.status != "optimal":
                 message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
-            elif gap > self.tol:
-                message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
             else:
                 continue
             warnings.warn(
@@ -230,16 +241,15 @@ class KernelMachine(BaseEstimator):
                 stacklevel=3,
             )
 
-    def _store(
-        self, X: Any, used: Array, expansions: list[Expansion], *, single: bool, gaps: list[float] | None = None
-    ) -> None:
+    def _store(self, X: Any, used: Array, expansions: list[Expansion], *, single: bool) -> None:
         """Keep the rows and coefficients that matter, and the story of the fit.
 
-        X holds the rows at the positions `used` of the training set. Relative gaps that are not given are computed.
+        X holds the rows at the positions `used` of the training set.
         """
         results = [expansion.result for expansion in expansions]
-        if gaps is None:
-            gaps = [expansion.program.certificate(expansion.result).relative_gap for expansion in expansions]
+        gaps = [result.history[-1].relative_gap for result in results]
+        points = np.column_stack([result.B for result in results])
+        self.dual_point_ = points[:, 0] if single else points
         coef = np.column_stack([expansion.coef for expansion in expansions])
         parametric = np.column_stack([expansion.parametric for expansion in expansions])
         support = np.flatnonzero(np.any(coef != 0, axis=1))

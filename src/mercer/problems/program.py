@@ -132,9 +132,15 @@ class KernelProgram:
 
     @property
     def reach(self) -> float:
-        """How far one sample can move the function where it lies, C k(x, x), in units of the largest target."""
-        weight = float(np.median(np.maximum(self.C_below, self.C_above)))
-        return weight * float(np.median(self.gram.diagonal())) / (float(np.abs(self.y).max()) or np.inf)
+        """How far one sample can move the function where it lies, |B| k(x, x), in units of the largest target.
+
+        |B| is what the loss asks for where the residual is the largest target and the width of the tube.
+        """
+        largest = float(np.abs(self.y).max())
+        widest = max(float(np.max(width)) for width in self.loss.insensitivity)
+        slope = np.abs(self.loss.derivative(np.full(len(self.y), largest + widest)))
+        weight = float(np.median(np.maximum(self.C_below, self.C_above) * slope))
+        return weight * float(np.median(self.gram.diagonal())) / (largest or np.inf)
 
     @cached_property
     def parametric_fit(self) -> Array:
@@ -293,8 +299,10 @@ class KernelProgram:
         return np.asarray(self.columns.T @ B - self.target)
 
     def column_violation(self, B: Array) -> float:
-        """Violation of |balance| <= bounds, relative to the terms of these sums (of a millionth of C at least)."""
-        size = np.abs(B) + 1e-6 * np.maximum(self.C_below, self.C_above)
+        """Violation of |balance| <= bounds, relative to the terms of these sums (a millionth of the box at least)."""
+        low, high = self.box()
+        room = np.maximum(high, -low)
+        size = np.abs(B) + 1e-6 * np.where(np.isfinite(room), room, np.abs(B).max(initial=0.0))
         excess = np.maximum(np.abs(self.balance(B)) - self.bounds, 0.0)
         scale = np.abs(self.columns).T @ size + self.bounds + np.abs(self.target)
         return float(np.max(excess / np.maximum(scale, np.finfo(np.float64).tiny), initial=0.0))

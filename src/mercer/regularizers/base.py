@@ -29,12 +29,16 @@ class Penalty:
         bounds |columnsᵀ B| <= bounds.
     expand : callable
         From the dual variables B and the coefficients d to those of the kernel functions and of the parametric part.
+    rewrites : bool
+        Whether the coefficients of the kernel functions are computed anew, so that rounding may make another function
+        of them; else they are B, or entries of d.
     """
 
     gram: Any
     columns: Array
     bounds: Array
     expand: Callable[[Array, Array], tuple[Array, Array]]
+    rewrites: bool = False
 
 
 class Regularizer(BaseEstimator, ABC):

@@ -26,7 +26,8 @@ class RKHSNorm(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The dual variables are the coefficients."""
-        return Penalty(gram, parametric, unpenalised(parametric), lambda B, d: (kernel_coefficients(gram, B), d))
+        free, low_rank = unpenalised(parametric), hasattr(gram, "coefficients")
+        return Penalty(gram, parametric, free, lambda B, d: (kernel_coefficients(gram, B), d), low_rank)
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa."""
@@ -99,7 +100,7 @@ class L2Coefficients(Regularizer):
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""
         half = self._solve(need_matrix(self, gram))
-        return Penalty(gram @ half, parametric, unpenalised(parametric), lambda B, d: (half @ B, d))
+        return Penalty(gram @ half, parametric, unpenalised(parametric), lambda B, d: (half @ B, d), rewrites=True)
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀMa."""
@@ -149,9 +150,8 @@ class Mixed(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Parametric columns with a price."""
-        return Penalty(
-            gram, parametric, self._weights(parametric.shape[1]), lambda B, d: (kernel_coefficients(gram, B), d)
-        )
+        weights, low_rank = self._weights(parametric.shape[1]), hasattr(gram, "coefficients")
+        return Penalty(gram, parametric, weights, lambda B, d: (kernel_coefficients(gram, B), d), low_rank)
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa + Σ weight_j |b_j|."""

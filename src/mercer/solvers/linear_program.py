@@ -63,19 +63,22 @@ class LinearProgram(Solver):
             [sparse.hstack([-signed, signed, -unit, empty]), sparse.hstack([signed, -signed, empty, -unit])],
             format="csr",
         )
+        # HiGHS has tolerances of its own, which are absolute: the largest target and the largest cost are its units.
         signed_y = problem.sign * problem.y
-        b = np.concatenate([above - signed_y, below + signed_y])
+        unit = float(np.max(np.abs(problem.y))) or 1.0
+        b = np.concatenate([above - signed_y, below + signed_y]) / unit
         cost = np.concatenate([problem.bounds, problem.bounds, high, -low])
+        price = float(cost.max())
         limits = {} if options.max_iter is None else {"maxiter": options.max_iter}
         solution = linprog(
-            cost, A_ub=A, b_ub=b, bounds=(0, None), method="highs", options={"disp": options.verbose, **limits}
+            cost / price, A_ub=A, b_ub=b, bounds=(0, None), method="highs", options={"disp": options.verbose, **limits}
         )
         if solution.status not in (0, 1):
             raise ArithmeticError(f"HiGHS failed on a program that has a solution: {solution.message}")
         if solution.x is None:  # stopped before it had a solution: the zero function is one
             B, d = np.zeros(n), np.zeros(n_columns)
             return self._result("max_iter", problem, B, d, solution.nit, options)
-        d = solution.x[:n_columns] - solution.x[n_columns : 2 * n_columns]
-        multipliers = -solution.ineqlin.marginals
+        d = unit * (solution.x[:n_columns] - solution.x[n_columns : 2 * n_columns])
+        multipliers = -price * solution.ineqlin.marginals
         B = problem.sign * (multipliers[:n] - multipliers[n:])
         return self._result("optimal" if solution.status == 0 else "max_iter", problem, B, d, solution.nit, options)

@@ -181,4 +181,4 @@ def _iterate(
     )
     if not np.isfinite(corrector.alpha).all():
         raise SingularSystem
-    return move(v, corrector, sides, mu, residuals.tolerated)
+    return move(v, corrector, sides, mu / max(abs(residuals.iterate.primal), mu), residuals.tolerated)

@@ -17,6 +17,8 @@ Array = NDArray[Any]
 _ALPHA_MARGIN = 0.1
 _MULTIPLIER_MARGIN = 0.5
 _BOX_MARGIN = 0.1
+# Share of the slope outside the tube that is taken for one inside of it.
+_LEAST_SLOPE = 1e-3
 
 
 def starting_point(
@@ -29,7 +31,7 @@ def starting_point(
     B, d = start if start is not None else _ridge_solution(problem, sides, system)
     A = problem.sign * B
     # Constant targets leave nothing to the kernel: a share of C then tells the size of things.
-    typical = max(float(np.mean(np.abs(A))), 1e-6 * float(np.mean(sides.C)))
+    typical = max(float(np.mean(np.abs(A))), 1e-6 * float(np.mean(sides.C * _typical_slope(problem, sides)[1])))
     alpha = np.stack([np.maximum(A, 0.0), np.maximum(-A, 0.0)]) + _ALPHA_MARGIN * typical
     with np.errstate(invalid="ignore"):
         alpha = np.where(sides.bounded, np.minimum(alpha, (1 - _BOX_MARGIN) * sides.upper), alpha)
@@ -57,12 +59,21 @@ def starting_point(
     return Variables(alpha, room, z, s, d, w, w_low, w_high, tube)
 
 
-def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> tuple[Array, Array]:
+def _typical_slope(problem: KernelProgram, sides: Sides) -> tuple[float, Array]:
+    """The typical residual of the parametric fit, and the slopes of the loss there; a thousandth outside the tube."""
     free = problem.columns[:, ~sides.penalised]
     residual = problem.y - free @ np.linalg.lstsq(free, problem.y, rcond=None)[0]
     typical = float(np.mean(np.abs(residual))) or 1.0
-    slope = np.maximum(np.abs(problem.loss.derivative(np.full(len(problem.y), typical))), 1e-3)
+    widest = max(float(np.max(width)) for width in problem.loss.insensitivity)
+    inside, outside = (
+        np.abs(problem.loss.derivative(np.full(len(problem.y), size))) for size in (typical, 2 * (typical + widest))
+    )
+    return typical, np.maximum(inside, _LEAST_SLOPE * outside)
+
+
+def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> tuple[Array, Array]:
+    typical, slope = _typical_slope(problem, sides)
     ridge = typical / (np.maximum(problem.C_above, problem.C_below) * slope)
-    stiffness = np.where(sides.penalised, 1.0 / np.maximum(sides.bounds, 1e-300), np.inf)
+    stiffness = np.where(sides.penalised, typical / np.maximum(sides.bounds, 1e-300), np.inf)
     system.factor_with(ridge, problem.columns, stiffness)
     return system.solve_with(problem.y, np.zeros(problem.columns.shape[1]) + problem.target)

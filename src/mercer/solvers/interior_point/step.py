@@ -73,13 +73,13 @@ def _to_zero(values: Array, change: Array, where: Array) -> float:
     return float(np.min(-values[shrinks] / change[shrinks], initial=np.inf))
 
 
-def move(v: Variables, direction: Variables, sides: Sides, mu: float, tolerated: float) -> Variables:
-    """Go almost to the boundary, the nearer the closer the solution is.
+def move(v: Variables, direction: Variables, sides: Sides, closeness: float, tolerated: float) -> Variables:
+    """Go almost to the boundary, the nearer the closer the solution is, by its complementarity in units of its value.
 
     Where the slope of the conjugate is far from linear, the step is halved until what Newton's method neglects of it is
     at most `tolerated`.
     """
-    share = max(0.99, 1.0 - mu)
+    share = max(0.99, 1.0 - closeness)
     length = min(1.0, share * largest_step(v, direction, sides))
     slope, curvature = sides.slope(v.alpha), sides.curvature(v.alpha)
     for _ in range(_MAX_HALVINGS):
