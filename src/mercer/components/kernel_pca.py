@@ -151,10 +151,15 @@ class KernelPCA(KernelFeatures):
         """Find the components of the rows X; y is ignored."""
         self._check_parameters()
         X, gram = self._prepare(X)
+        if self.fit_inverse_transform and (self.kernel_.pairwise or not is_table(X)):
+            raise ValueError(
+                f"fit_inverse_transform of KernelPCA must be False for objects that are not vectors, got "
+                f"{self.fit_inverse_transform!r}; there are no rows to go back to."
+            )
         self.eigen_solver_ = self._chosen_solver(gram.shape[0])
         spectrum = getattr(self, f"_{self.eigen_solver_}")(X, gram)
         self._store(X, spectrum)
-        if self.fit_inverse_transform and not self.kernel_.pairwise and is_table(self.rows_):
+        if self.fit_inverse_transform:
             self._learned = self._learned_preimages(noisy=self._of_distance)
         return self
 
