@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -164,23 +165,27 @@ def preimages():
     from sklearn.decomposition import PCA
 
     from mercer import KernelPCA
-    from mercer.kernels import Gaussian
+    from mercer.datasets import load_usps
 
-    title("Noisy digits cleaned: mean squared error to the clean digit, best over the number of components")
-    digits = np.random.default_rng(0).permutation(load_digits().data / 16.0)
-    train, clean = digits[:1000], digits[1000:1200]
-    kernel = Gaussian.scaled_to(train)
-    for noise in (0.25, 0.5):
+    title("Noisy digits cleaned: mean squared error of a pixel, best over the number of components")
+    shuffled = np.random.default_rng(0).permutation
+    digits = shuffled(load_digits().data / 16.0)
+    sets = {"digits": (digits[:1000], digits[1000:1200])}
+    try:
+        sets["USPS"] = (shuffled(load_usps("train")[0])[:1000], shuffled(load_usps("test")[0])[:200])
+    except FileNotFoundError as error:
+        print(f"USPS is left out: {error}")
+    for (name, (train, clean)), noise in product(sets.items(), (0.0, 0.25, 0.5)):
         noisy = clean + noise * np.random.default_rng(1).normal(size=clean.shape)
 
-        def error(model, noisy=noisy):
+        def error(model, noisy=noisy, clean=clean):
             return np.mean((model.inverse_transform(model.transform(noisy)) - clean) ** 2)
 
-        print(f"noise {noise}   linear PCA {min(error(PCA(k).fit(train)) for k in range(2, 41, 2)):.4f}", end="")
+        counts = (4, 8, 16, 32, 64)
+        print(f"{name} with noise {noise}   linear PCA {min(error(PCA(k).fit(train)) for k in counts):.4f}", end="")
+        models = [KernelPCA(k).fit(train) for k in counts]
         for method in ("auto", "fixed_point", "distance", "ridge"):
-            counts = (8, 16, 32, 64)
-            models = [KernelPCA(k, kernel=kernel, preimage=method).fit(train) for k in counts]
-            print(f"   {method} {min(error(model) for model in models):.4f}", end="")
+            print(f"   {method} {min(error(m.set_params(preimage=method)) for m in models):.4f}", end="", flush=True)
         print()
 
 

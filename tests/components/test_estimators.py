@@ -15,6 +15,7 @@ from mercer.kernels import Precomputed
         KernelPCA(2, eigen_solver="nystroem", n_landmarks=10, random_state=0),
         KernelPCA(2, remove="linear"),
         KernelPCA(2, kernel=Precomputed()),
+        KernelFeatureAnalysis(),
         KernelFeatureAnalysis(2),
         KernelFeatureAnalysis(2, constraint="rkhs", contrast="kurtosis"),
     ]

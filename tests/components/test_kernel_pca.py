@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import KernelPCA
+from mercer import KernelFeatureAnalysis, KernelPCA
 from mercer.kernels import (
     Exponential,
     FromFunction,
@@ -355,3 +355,12 @@ def test_bad_rows_are_refused():
         given.inverse_transform(np.ones((3, 2)))
     with pytest.raises(TypeError, match="does not know k\\(x, x\\) of new objects"):
         given.reconstruction_error(X @ X.T)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_fit_counts_an_iteration(solver):
+    pca = KernelPCA(2, warm_start=True, **SOLVERS[solver]).fit(X)
+    assert pca.n_iter_ >= 1
+    assert pca.fit(X).n_iter_ >= 1
+    for constraint in ("l1", "rkhs"):
+        assert KernelFeatureAnalysis(2, constraint=constraint).fit(X).n_iter_ >= 1

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, make_circles
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -12,7 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import KernelPCA
 from mercer.components import RidgePreimages, distance_preimages, fixed_point_preimages, preimages
 from mercer.components.preimages import PREIMAGES
-from mercer.kernels import DampedOscillator, Exponential, Gaussian, InverseMultiquadric, Polynomial, RadialBSpline
+from mercer.kernels import (
+    DampedOscillator,
+    Exponential,
+    Gaussian,
+    InverseMultiquadric,
+    Linear,
+    Polynomial,
+    Precomputed,
+    RadialBSpline,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 2))
@@ -156,14 +166,17 @@ def test_preimages_clean_noisy_digits_better_than_linear_components():
     assert found["auto"] <= 1.01 * found["ridge"] < 0.5 * min(found["fixed_point"], found["distance"])
 
 
-def test_rows_of_scores_unlike_any_in_training_stay_among_the_neighbours():
+def test_rows_of_scores_unlike_any_in_training_come_from_a_map_of_noisy_rows():
     circle = np.linspace(0, 2 * np.pi, 200, endpoint=False)
     ring = np.column_stack([np.cos(circle), np.sin(circle)])
     pca = KernelPCA(8, kernel=Gaussian(0.5)).fit(ring)
     Z = pca.transform(ring[:50])
     np.testing.assert_array_equal(pca.inverse_transform(Z), pca.set_params(preimage="ridge").inverse_transform(Z))
-    far, near = 3.0 * Z[:10], pca.set_params(preimage="auto").inverse_transform(3.0 * Z[:10])
-    np.testing.assert_array_equal(near, pca.set_params(preimage="distance").inverse_transform(far))
+    far = 3.0 * Z[:10]
+    twin = np.random.default_rng(0)
+    noise = twin.uniform(0, 1.5 * np.median(pdist(ring)) / np.sqrt(2), size=(200, 1)) * twin.normal(size=(200, 2))
+    noisy = RidgePreimages(pca.transform(ring + noise), ring)
+    np.testing.assert_allclose(pca.set_params(preimage="auto").inverse_transform(far), noisy(far), atol=1e-6)
     # A kernel that is not a function of the distance has no other method than the learned one.
     pca = KernelPCA(2, kernel=Polynomial(2)).fit(ring)
     np.testing.assert_array_equal(
@@ -178,7 +191,7 @@ def test_preimages_of_frames_and_frames_of_scores():
     np.testing.assert_allclose(
         pca.inverse_transform(pca.transform(frame)), plain.inverse_transform(plain.transform(TABLE)), atol=1e-8
     )
-    by_name = KernelPCA(10, kernel=Gaussian(2.0).on(["a", "b"])).fit(frame)
+    by_name = KernelPCA(10, kernel=Gaussian(2.0).on(["a", "b"]), fit_inverse_transform=True).fit(frame)
     by_position = KernelPCA(10, kernel=Gaussian(2.0).on([0, 1])).fit(TABLE)
     Z = by_position.transform(TABLE)
     np.testing.assert_allclose(by_name.inverse_transform(Z), by_position.inverse_transform(Z), atol=1e-8)
@@ -200,3 +213,39 @@ def test_preimages_survive_components_near_rounding():
     for preimage in PREIMAGES:
         pca.set_params(preimage=preimage)
         assert np.abs(pca.inverse_transform(pca.transform(inside)) - inside).max() < 0.1
+
+
+@pytest.mark.parametrize("options", [{}, {"eigen_solver": "lanczos", "tol": 1e-14}, {"n_landmarks": 60}], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_preimages_of_a_linear_kernel_are_those_of_linear_components(k, options):
+    linear = PCA(k).fit(TABLE)
+    pca = KernelPCA(k, kernel=Linear(), random_state=0, **options).fit(TABLE)
+    for rows in (TABLE, 100.0 + 1e3 * TABLE):  # far outside, too
+        expected = linear.inverse_transform(linear.transform(rows))
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(pca.inverse_transform(pca.transform(rows)), expected, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("kernel", [3.0 * Linear(), Linear() + 2.0 * Linear(), Linear().on([0, 1, 2])], ids=repr)
+def test_what_is_made_of_linear_kernels_is_linear(kernel):
+    linear, far = PCA(2).fit(TABLE), 1e3 * TABLE[:10]
+    pca = KernelPCA(2, kernel=kernel).fit(TABLE)
+    expected = linear.inverse_transform(linear.transform(far))
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(far)), expected, rtol=1e-10, atol=1e-8)
+    assert not (kernel + Gaussian()).linear
+    assert not (2.0 * Polynomial(2)).linear
+    # Without the mean the plane goes through zero.
+    plane = KernelPCA(2, kernel=kernel, remove=None).fit(TABLE)
+    V = np.linalg.svd(TABLE, full_matrices=False)[2][:2]
+    np.testing.assert_allclose(plane.inverse_transform(plane.transform(far)), far @ V.T @ V, rtol=1e-10, atol=1e-8)
+
+
+def test_maps_learned_in_fit_are_those_learned_on_the_way_back():
+    noisy = TABLE + 2.0 * rng.normal(size=TABLE.shape)
+    lazy, eager = (KernelPCA(10, fit_inverse_transform=at_once).fit(TABLE) for at_once in (False, True))
+    for preimage in ("auto", "ridge"):
+        found = [pca.set_params(preimage=preimage).inverse_transform(pca.transform(noisy)) for pca in (lazy, eager)]
+        np.testing.assert_array_equal(*found)
+    with pytest.raises(ValueError, match="fit_inverse_transform of KernelPCA must be False for objects that are not"):
+        KernelPCA(2, kernel=Precomputed(), fit_inverse_transform=True).fit(TABLE @ TABLE.T)
+    assert not hasattr(lazy.fit(TABLE), "_learned")

@@ -2,12 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs, make_moons
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
-from sklearn.metrics import precision_recall_curve
+from sklearn.metrics import precision_recall_curve, roc_auc_score
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SupportVectorClassifier
@@ -15,12 +17,16 @@ from mercer.kernels import Gaussian
 from mercer.machines import RejectingClassifier, Rejection, RejectionCurve
 
 CLASSES = np.array(["b", "c", "uds"])
+WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 PRIORS = {"b": 0.614, "c": 0.171, "uds": 0.215}
 moons = make_moons(400, noise=0.3, random_state=0)
 
 
 @pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
-@parametrize_with_checks([RejectingClassifier(SupportVectorClassifier(tol=1e-11), cv=2)])
+@parametrize_with_checks(
+    [RejectingClassifier(), RejectingClassifier(SupportVectorClassifier(tol=1e-11), cv=2)],
+    expected_failed_checks=lambda model: {} if model.estimator else dict.fromkeys(WEIGHTS, "the machine's own tol"),
+)
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -182,6 +188,59 @@ def test_a_fitted_classifier_may_be_given():
     assert model.rejection_.purity == expected.purity
     # The sample at the threshold may round either way.
     assert model.accepts(X[200:]).mean() == pytest.approx(0.5, abs=0.01)
+
+
+class Interrupted(LogisticRegression):
+    """Ends as "interrupted", as machines do after Ctrl-C, in one of several fits."""
+
+    n_fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).n_fits += 1
+        self.status_ = "interrupted" if type(self).n_fits == 3 else "optimal"
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("wrap", [lambda machine: machine, lambda machine: make_pipeline(StandardScaler(), machine)])
+def test_ctrl_c_ends_the_fit(wrap, monkeypatch):
+    X, y = moons
+    monkeypatch.setattr(Interrupted, "n_fits", 3)
+    model = RejectingClassifier(wrap(Interrupted()), coverage=0.5).fit(X, y)
+    for n_fits in (0, 2):  # in a fold, and in the fit to all samples
+        monkeypatch.setattr(Interrupted, "n_fits", n_fits)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert Interrupted.n_fits == 3
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+    def interrupt(*progress):
+        raise KeyboardInterrupt
+
+    machine = SupportVectorClassifier(callback=interrupt)
+    with (
+        pytest.warns(ConvergenceWarning, match="was interrupted"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        RejectingClassifier(wrap(machine)).fit(X, y)
+
+
+def test_scores_are_those_of_the_classifier():
+    X, y = moons
+    model = RejectingClassifier(LogisticRegression(), coverage=0.5).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), model.estimator_.decision_function(X))
+    np.testing.assert_array_equal(model.predict_proba(X), model.estimator_.predict_proba(X))
+    neighbours = RejectingClassifier(KNeighborsClassifier(15))
+    assert hasattr(neighbours, "predict_proba")
+    assert not hasattr(neighbours, "decision_function")
+    assert not hasattr(RejectingClassifier(Perceptron()).fit(X, y), "predict_proba")
+    assert hasattr(RejectingClassifier(), "decision_function")
+    for scores in (model.decision_function(X), model.predict_proba(X)[:, 1]):
+        assert roc_auc_score(y, scores) > 0.9
+    with pytest.raises(NotFittedError):
+        RejectingClassifier().decision_function(X)
+    with pytest.raises(NotFittedError):
+        neighbours.predict_proba(X)
 
 
 def test_full_coverage_rejects_nothing():

@@ -1,6 +1,7 @@
 """What holds for all quantizers: errors that never rise, codes, weights, starts, interruptions, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,35 @@ def test_predictions_distances_and_errors_agree(quantizer):
 
 
 @every_quantizer
+def test_transform_and_inverse_transform_are_a_pair(quantizer):
+    model = copy_of(quantizer).fit(X)
+    nearest = model.cluster_centers_[model.labels_]
+    np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), nearest)
+    np.testing.assert_array_equal(model.inverse_transform(pd.DataFrame(model.transform(X))), nearest)
+    np.testing.assert_array_equal(model.inverse_transform(model.predict(X)), nearest)
+    if isinstance(model, PlaneQuantizer):
+        on_planes = model.inverse_transform(model.transform(X), model.coordinates(X))
+        expected = model.inverse_transform(model.predict(X), model.coordinates(X))
+        np.testing.assert_array_equal(on_planes, expected)
+        residual = (X - on_planes) @ (np.eye(3) if model.metric is None else np.linalg.cholesky(model.metric))
+        assert np.mean(np.sum(residual**2, axis=1)) == pytest.approx(model.quantization_error(X))
+    bad = np.where(model.transform(X) > 5, np.nan, 1.0)
+    with pytest.raises(ValueError, match="Input codes contains NaN"):
+        model.inverse_transform(bad)
+
+
+@every_quantizer
+def test_random_starts_do_not_depend_on_the_order_of_rows(quantizer):
+    order = np.random.default_rng(1).permutation(len(X))
+    model, shuffled = copy_of(quantizer).fit(X), copy_of(quantizer).fit(X[order])
+    np.testing.assert_array_equal(shuffled.labels_, model.labels_[order])
+    weight = np.arange(len(X)) % 3
+    weighted = copy_of(quantizer).fit(X, sample_weight=weight)
+    repeated = copy_of(quantizer).fit(np.repeat(X, weight, axis=0)[::-1])
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, atol=1e-9)
+
+
+@every_quantizer
 def test_nothing_depends_on_where_the_rows_lie(quantizer):
     here, there = copy_of(quantizer).fit(X), copy_of(quantizer).fit(X + 1e5)
     np.testing.assert_array_equal(here.labels_, there.labels_)
@@ -113,7 +143,7 @@ def test_ctrl_c_leaves_a_usable_fit(quantizer):
     def interrupt(iteration, error):
         raise KeyboardInterrupt
 
-    model = copy_of(quantizer, tol=0.0, random_state=3, callback=interrupt).fit(X)
+    model = copy_of(quantizer, tol=0.0, random_state=1, callback=interrupt).fit(X)
     assert model.status_ == "interrupted"
     assert model.predict(X).shape == (len(X),)
 

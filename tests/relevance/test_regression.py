@@ -7,6 +7,7 @@ from sklearn.linear_model import LinearRegression
 from mercer import KernelPCClassifier, KernelPCRegressor, RelevantDimensions
 from mercer.datasets import make_sinc
 from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
+from mercer.relevance import leave_one_out_errors, two_component_nll
 
 X, y = make_sinc(120, noise=0.2, random_state=0)
 
@@ -161,3 +162,47 @@ def test_progress_bar(capsys):
 def test_names_of_two_kinds():
     with pytest.raises(ValueError, match="y of KernelPCClassifier must be names of one kind.*turn them all into text"):
         KernelPCClassifier().fit(X[:60], np.array(["a", 1] * 30, dtype=object))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("rank", [None, 60])
+def test_targets_are_fitted_in_one_subspace(intercept, rank):
+    Y = np.column_stack([y, 1e3 * np.cos(X[:, 0]), y - 5.0])
+    options = {"n_components": 7, "intercept": intercept, "rank": rank}
+    model = KernelPCRegressor(Gaussian(0.5), **options).fit(X, Y)
+    grid = np.linspace(-3.9, 3.9, 50)[:, None]
+    singles = [KernelPCRegressor(Gaussian(0.5), **options).fit(X, target) for target in Y.T]
+    expected = np.column_stack([single.predict(grid) for single in singles])
+    np.testing.assert_allclose(model.predict(grid), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, [single.intercept_ for single in singles], atol=1e-6)
+    assert model.noise_level_ == pytest.approx(np.mean([single.noise_level_ for single in singles]))
+    assert model.dual_coef_.shape == (len(model.support_), 3)
+    one = KernelPCRegressor(Gaussian(0.5), **options).fit(X, Y[:, :1])
+    np.testing.assert_allclose(one.predict(grid), expected[:, :1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["two_component", "leave_one_out"])
+def test_targets_share_the_dimension_with_the_best_mean(method):
+    Y = np.column_stack([y, np.cos(X[:, 0]) + 0.3 * np.random.default_rng(0).normal(size=len(X))])
+    widths = (0.2, 0.5, 1.0)
+    model = KernelPCRegressor(widths=widths, method=method, intercept=False, rank=None).fit(X, Y)
+    found = {}
+    for width in widths:
+        U = np.linalg.eigh(Gaussian(width)(X))[1][:, ::-1]
+        for d in range(1, 40):
+            if method == "two_component":
+                values = [two_component_nll(U.T @ target)[d] for target in Y.T]
+            else:
+                values = [leave_one_out_errors(U[:, :d], target)[-1] / target.var() for target in Y.T]
+            found[width, d] = np.mean(values)
+    assert (model.kernel_.width, model.n_components_) == min(found, key=found.get)
+    # Units of the targets do not matter.
+    scaled = KernelPCRegressor(widths=widths, method=method, intercept=False, rank=None).fit(X, Y * [1e-3, 1e6])
+    np.testing.assert_allclose(scaled.predict(X) / [1e-3, 1e6], model.predict(X), rtol=1e-6, atol=1e-9)
+
+
+def test_every_target_must_vary():
+    with pytest.raises(ValueError, match="y of KernelPCRegressor must be not constant, got"):
+        KernelPCRegressor().fit(X, np.column_stack([y, np.ones(len(y))]))
+    with pytest.raises(ValueError, match="Found array with dim 3"):
+        KernelPCRegressor().fit(X, y[:, None, None])

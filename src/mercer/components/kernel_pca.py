@@ -17,7 +17,7 @@ from mercer.components.base import KernelFeatures, dtype_of
 from mercer.components.dimension import N_SCREE, check_dimension, count_for
 from mercer.components.preimages import (
     PREIMAGES,
-    RidgePreimages,
+    LearnedPreimages,
     distance_preimages,
     fixed_point_preimages,
     inner_products,
@@ -63,6 +63,9 @@ class KernelPCA(KernelFeatures):
         Number of landmarks of "nystroem"; by default 10 for each component, and 300 at least.
     preimage : {"auto", "fixed_point", "distance", "ridge"}
         How `inverse_transform` goes back, see there.
+    fit_inverse_transform : bool
+        Whether `fit` learns the maps that "auto" and "ridge" go back by. By default each call of `inverse_transform`
+        learns them anew, at the cost of a dense eigenproblem of 2000 rows at most: a fitted model never changes.
     tol : float
         Relative error of eigenvalues that "lanczos" stops at; eigenvectors are then good to about its root.
     max_iter : int
@@ -91,7 +94,7 @@ class KernelPCA(KernelFeatures):
     n_components_, kernel_ : int, Kernel
         What was used.
     eigen_solver_, status_, n_iter_, history_
-        Solver, how it ended, number of products, and relative error after each.
+        Solver, how it ended, number of products (1 for solvers that do not iterate), and relative error after each.
     rows_, dual_coef_ : rows, array of shape (len(rows_), n_components_)
         Training rows (or landmarks; of a given matrix their positions), and the coefficients of their kernel functions.
 
@@ -124,6 +127,7 @@ class KernelPCA(KernelFeatures):
         eigen_solver: str = "auto",
         n_landmarks: int | None = None,
         preimage: str = "auto",
+        fit_inverse_transform: bool = False,
         tol: float = 1e-8,
         max_iter: int = 50,
         warm_start: bool = False,
@@ -136,6 +140,7 @@ class KernelPCA(KernelFeatures):
         self.eigen_solver = eigen_solver
         self.n_landmarks = n_landmarks
         self.preimage = preimage
+        self.fit_inverse_transform = fit_inverse_transform
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -146,9 +151,16 @@ class KernelPCA(KernelFeatures):
         """Find the components of the rows X; y is ignored."""
         self._check_parameters()
         X, gram = self._prepare(X)
+        if self.fit_inverse_transform and (self.kernel_.pairwise or not is_table(X)):
+            raise ValueError(
+                f"fit_inverse_transform of KernelPCA must be False for objects that are not vectors, got "
+                f"{self.fit_inverse_transform!r}; there are no rows to go back to."
+            )
         self.eigen_solver_ = self._chosen_solver(gram.shape[0])
         spectrum = getattr(self, f"_{self.eigen_solver_}")(X, gram)
         self._store(X, spectrum)
+        if self.fit_inverse_transform:
+            self._learned = self._learned_preimages(noisy=self._of_distance)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -158,16 +170,17 @@ class KernelPCA(KernelFeatures):
     def inverse_transform(self, Z: Any) -> Array:
         """Rows whose images are close to the points with these scores in feature space.
 
-        The exact pre-image does not exist in general. "ridge": a kernel ridge regression of the training rows on their
-        scores [Bakir2004]_, for any kernel on vectors, learned on 2000 rows at most when it is first used.
+        For a linear kernel "auto" gives the exact pre-image, which is that of linear PCA. Otherwise there is none in
+        general. "ridge": a kernel ridge regression of the training rows on their scores [Bakir2004]_, for any kernel on
+        vectors, learned on 2000 rows at most.
         "fixed_point": the row whose image is nearest, by the iteration of [Mika1999]_, damped, from the nearest
         training row. "distance": from the distances to the ten nearest training rows [Kwok2004]_. These two need a
         positive definite function of the distance.
 
-        "ridge" is by far the best for scores of rows like those of the training. Scores of noisy rows are unlike any in
-        training, and "distance", which stays among the neighbours, cleans them better. "auto" takes the row of "ridge"
-        if its own scores are as near to the given ones as those of training rows that were left out, and else that of
-        "distance"; it is "ridge" for kernels that are not a function of the distance.
+        "ridge" is by far the best for scores of rows like those of the training, but scores of noisy rows are unlike
+        any in training. "auto" takes the row of "ridge" if its own scores are as near to the given ones as those of
+        training rows that were left out, and else that of a second map, learned on scores of training rows to which
+        noise was added. For kernels that are not a function of the distance it is "ridge".
 
         Removed linear functions cannot be known from the scores: they are set to their mean.
 
@@ -185,10 +198,13 @@ class KernelPCA(KernelFeatures):
             )
         if self.kernel_.pairwise or not is_table(self.rows_):
             raise TypeError(f"{self.kernel_!r} was not given vectors, so that there are no rows to go back to.")
-        of_distance = self.kernel_.stationary and self.kernel_.order == 0
-        if self.preimage in ("auto", "ridge"):
-            X = self._learned_preimages(Z, trusted=self.preimage == "ridge" or not of_distance)
-        elif of_distance:
+        if self.preimage == "auto" and self.kernel_.linear:
+            X = (self._mean_coef + Z @ self.dual_coef_.T) @ self._dense_rows()
+        elif self.preimage in ("auto", "ridge"):
+            learned = getattr(self, "_learned", None) or self._learned_preimages()
+            for_noise = self.preimage == "auto" and self._of_distance
+            X = learned(Z, self._features) if for_noise else learned.plain(Z)
+        elif self._of_distance:
             X = self._searched_preimages(Z, self.preimage)
         else:
             raise ValueError(
@@ -197,30 +213,21 @@ class KernelPCA(KernelFeatures):
             )
         return X.astype(Z.dtype, copy=False)
 
-    def _learned_preimages(self, Z: Array, *, trusted: bool) -> Array:
-        """Rows by the ridge map; where it is not to be trusted and their scores are too far from Z, by distances."""
-        if not hasattr(self, "_ridge"):
-            rows = self._dense_rows()
-            some = learned_rows(len(rows))
-            scores = self._features(_safe_indexing(self.rows_, some))
-            if not np.ptp(scores, axis=0).any():
-                raise ValueError(
-                    f"n_landmarks of KernelPCA must give two rows or more that differ for preimage={self.preimage!r}, "
-                    f"got {len(some)} alike; raise n_landmarks."
-                )
-            self._ridge = RidgePreimages(scores, rows[some])
-        X = self._ridge(Z)
-        if trusted:
-            return X
-        if not hasattr(self, "_ridge_error"):
-            self._ridge_error = np.max(self._mismatch(self._ridge.left_out, self._ridge.scores))
-        doubtful = self._mismatch(X, Z) > self._ridge_error
-        if doubtful.any():
-            X[doubtful] = self._searched_preimages(Z[doubtful], "distance")
-        return X
+    @property
+    def _of_distance(self) -> bool:
+        return self.kernel_.stationary and self.kernel_.order == 0
 
-    def _mismatch(self, X: Array, Z: Array) -> Array:
-        return np.sum((self._features(X) - Z) ** 2, axis=1)
+    def _learned_preimages(self, *, noisy: bool = False) -> LearnedPreimages:
+        """The maps of "auto" and "ridge", that for noisy rows only if it is asked for."""
+        rows = self._dense_rows()
+        some = learned_rows(len(rows))
+        scores = self._features(_safe_indexing(self.rows_, some))
+        if not np.ptp(scores, axis=0).any():
+            raise ValueError(
+                f"n_landmarks of KernelPCA must give two rows or more that differ for preimage={self.preimage!r}, "
+                f"got {len(some)} alike; raise n_landmarks."
+            )
+        return LearnedPreimages(scores, rows[some], self._features if noisy else None)
 
     def _searched_preimages(self, Z: Array, method: str) -> Array:
         """Rows by a method that needs the points in feature space."""
@@ -350,14 +357,14 @@ class KernelPCA(KernelFeatures):
         self.embedding_ = pairs.products * np.sign(pairs.values) / np.sqrt(np.abs(pairs.values))
         self.eigenvalue_error_ = pairs.errors
         self.explained_variance_ratio_ = np.abs(pairs.values) / spectrum.total
-        self.status_, self.n_iter_, self.history_ = pairs.status, pairs.n_iter, pairs.history
+        self.status_, self.n_iter_, self.history_ = pairs.status, max(1, pairs.n_iter), pairs.history
         self._keep_rows(X, spectrum.positions)
         self.dual_coef_ = np.ascontiguousarray(spectrum.coef[:, :k])
         self._offset = spectrum.offset[:, :k]
         self._removed_coef = spectrum.removed_coef
         self._removed_gram = spectrum.removed_gram
         self._mean_coef = spectrum.mean_coef
-        for name in ("_ridge", "_ridge_error", *(() if self.warm_start else ("_block",))):
+        for name in ("_learned", *(() if self.warm_start else ("_block",))):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._warn(spectrum.total, reached=wanted is not None)
 

@@ -1,4 +1,4 @@
-"""From a point in feature space back to a row: three methods, none exact.
+"""From a point in feature space back to a row: three methods, none exact unless the kernel is linear.
 
 A point is given by coefficients c of kernel functions: Σ_i c_i Φ(x_i).
 """
@@ -6,7 +6,7 @@ A point is given by coefficients c of kernel functions: Σ_i c_i Φ(x_i).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ Array = NDArray[Any]
 PREIMAGES = ("auto", "fixed_point", "distance", "ridge")
 # Rows that the ridge map is learned on at most: its cost is cubic.
 _LEARNED_ROWS = 2000
+# Length of the largest noise of the map for noisy rows, in median distances of the rows (benchmarks/components.py).
+_LARGEST_NOISE = 1.5
 _BLOCK_MEMORY = 2**25
 
 
@@ -204,6 +206,58 @@ class RidgePreimages:
     def __call__(self, Z: Any) -> Array:
         """Rows for these scores."""
         return np.asarray(Gram(self._kernel, Z, self.scores) @ self._coef) + self._mean
+
+
+class LearnedPreimages:
+    """Two ridge maps from scores to rows: for scores of rows like those of the training, and for those of noisy rows.
+
+    The first map is learned on the scores of the training rows. The second is learned on the scores of the same rows
+    with Gaussian noise, whose deviation is another one for each row, and goes back to the rows without noise.
+
+    Parameters
+    ----------
+    Z : array of shape (n, k)
+        Scores of training rows.
+    X : array of shape (n, d)
+        The rows.
+    features : callable, optional
+        Gives the scores of rows, to learn the second map at once; otherwise it is learned in each call that needs it.
+
+    Attributes
+    ----------
+    plain : RidgePreimages
+        The map for rows like those of the training.
+    noisy : RidgePreimages or None
+        The map for noisy rows.
+    """
+
+    def __init__(self, Z: Array, X: Array, features: Callable[[Array], Array] | None = None):
+        self._X = X
+        self.plain = RidgePreimages(Z, X)
+        self.noisy = None if features is None else self._map_of_noisy_rows(features)
+
+    def __call__(self, Z: Array, features: Callable[[Array], Array]) -> Array:
+        """Rows for the scores Z.
+
+        They are those of the first map if their own scores are as near to Z as those of training rows that were left
+        out; else those of the second.
+        """
+
+        def mismatch(X: Array, Z: Array) -> Array:
+            return np.sum((features(X) - Z) ** 2, axis=1)
+
+        X = self.plain(Z)
+        doubtful = mismatch(X, Z) > np.max(mismatch(self.plain.left_out, self.plain.scores))
+        if doubtful.any():
+            X[doubtful] = (self.noisy or self._map_of_noisy_rows(features))(Z[doubtful])
+        return X
+
+    def _map_of_noisy_rows(self, features: Callable[[Array], Array]) -> RidgePreimages:
+        rng = np.random.default_rng(0)
+        n, d = self._X.shape
+        largest = _LARGEST_NOISE * Gaussian.scaled_to(self._X).width / np.sqrt(d)
+        noise = rng.uniform(0.0, largest, size=(n, 1)) * rng.normal(size=(n, d))
+        return RidgePreimages(features(self._X + noise), self._X)
 
 
 def learned_rows(n: int) -> Array:

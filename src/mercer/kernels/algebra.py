@@ -97,6 +97,11 @@ class Sum(_Pair):
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.left._diagonal(left[0], right[0]) + self.right._diagonal(left[1], right[1])
 
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """Whether both are."""
+        return self.left.linear and self.right.linear
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left!r} + {self.right!r}"
 
@@ -237,6 +242,11 @@ class Scaled(_Wrapped):
     def _slope(self, values: Array) -> Array:
         return np.full_like(values, self._positive("factor", or_zero=True))
 
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.linear
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.factor!r} * {_in_brackets(self.kernel)}"
 
@@ -361,6 +371,11 @@ class OnColumns(Kernel):
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.kernel._diagonal(left, right)
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.linear
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{_in_brackets(self.kernel)}.on({self.columns!r})"

@@ -53,6 +53,8 @@ class Kernel(BaseEstimator, ABC):
         Whether its Fourier transform is known: ``spectrum(omega, n_dims)`` works.
     differentiable : bool
         Whether `gradient` exists.
+    linear : bool
+        Whether k(x, y) = xᵀA y with some matrix A: images of combinations of rows are the combinations of their images.
     takes_vectors : bool
         Whether the input is a table of numbers; else the kernel alone knows what it takes.
     pairwise : bool
@@ -64,6 +66,7 @@ class Kernel(BaseEstimator, ABC):
     translation_invariant: bool = False
     has_spectrum: bool = False
     differentiable: bool = True
+    linear: bool = False
     takes_vectors: bool = True
     pairwise: bool = False
     _accepts_sparse: bool = False

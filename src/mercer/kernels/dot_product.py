@@ -23,6 +23,7 @@ class Linear(Kernel):
            [2., 1.]])
     """
 
+    linear = True
     _accepts_sparse = True
 
     def _tile(self, left: Any, right: Any) -> Array:

@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
@@ -21,6 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.uninterrupted import Uninterrupted
 
 Array = NDArray[Any]
 
@@ -208,7 +210,8 @@ class RejectingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    `score` counts rejected samples as errors.
+    `score` counts rejected samples as errors. After Ctrl-C fit raises `KeyboardInterrupt`, also where the classifier
+    itself ends as "interrupted": a threshold on scores of unfinished classifiers would be false.
 
     Examples
     --------
@@ -252,13 +255,15 @@ class RejectingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.efficiency is not None:
             _checked_share(self.efficiency, "efficiency", name)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = clone(estimator).fit(X, y, **weights)
+        self.__dict__.pop("rejection_", None)  # of an earlier fit: an interrupted one must not pass for fitted
+        self.estimator_ = Uninterrupted(estimator).fit(X, y, **weights).estimator_
         self.classes_ = self.estimator_.classes_
         for attribute in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
         self.reject_label_, y = self._label(), column_or_1d(y)
-        scores = cross_val_predict(estimator, X, y, cv=self.cv, method=_method(self.estimator_), params=weights)
+        method, folds = _method(self.estimator_), Uninterrupted(estimator)
+        scores = cross_val_predict(folds, X, y, cv=self.cv, method=method, params=weights)
         shared = {"priors": self.priors, "sample_weight": sample_weight}
         if self.positive is None:
             self.curve_ = RejectionCurve.of_decisions(scores, y, **shared)
@@ -277,6 +282,21 @@ class RejectingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Labels, and `reject_label_` where the classifier is not sure."""
         accepted, labels = self._decide(X)
         return np.where(accepted, labels, np.full(len(labels), self.reject_label_))
+
+    @available_if(lambda self: self._estimator_has("decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of the classifier, whether it is sure of them or not."""
+        check_is_fitted(self, "rejection_")
+        return np.asarray(self.estimator_.decision_function(X))
+
+    @available_if(lambda self: self._estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes by the classifier, whether it is sure of them or not."""
+        check_is_fitted(self, "rejection_")
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    def _estimator_has(self, method: str) -> bool:
+        return hasattr(getattr(self, "estimator_", self._estimator()), method)
 
     def _decide(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self, "rejection_")

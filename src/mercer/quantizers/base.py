@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
+from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import assert_all_finite, check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer.parameters import check_count
@@ -28,11 +29,12 @@ _ASYMMETRY = 1e-10
 
 
 class Coded(NamedTuple, Generic[Book]):
-    """A code book, the code of each row, and what the error of each row costs."""
+    """A code book, the code of each row, what the error of each row costs, and the iterations that it took."""
 
     book: Book
     labels: Array
     costs: Array
+    n_iter: int = 0
 
 
 class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator, ABC, Generic[Book]):
@@ -50,32 +52,42 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     warm_start: Any
     random_state: Any
 
-    # Steps that one value of `history_` stands for.
+    # Most iterations that one value of `history_` stands for.
     _iterations_at_once = 1
+    _accept_sparse: str | bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the codes of the rows of X, each with a weight; y is ignored."""
         stopping = Stopping.of(self)
         n_init = self._count("n_init")
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = self._validated(X, reset=True)
         check_magnitude(X, type(self).__name__)
         weight = self._checked_weights(sample_weight, X)
         used = np.flatnonzero(weight)
         self._check_parameters(len(used), X.shape[1])
-        factor = self._metric_factor(X.shape[1])
-        # Sums of squares lose no digits on centred rows.
-        centre = np.average(X.astype(np.float64, copy=False), axis=0, weights=weight)
-        rows, weight = (X[used] - centre) @ factor, weight[used] / weight[used].mean()
-        given = [self._inward(centre, factor)] if self.warm_start and self._has_book(X.shape[1]) else []
-        runs = self._runs(rows, weight, given or [None] * n_init, stopping)
+        rows, weight = X[used], weight[used] / weight[used].mean()
+        factor = self._metric_factor(rows)
+        # Sums of squares lose no digits on centred rows, but sparse ones must not be centred.
+        sparse_rows = sparse.issparse(X)
+        centre = np.zeros(X.shape[1]) if sparse_rows else np.average(rows, axis=0, weights=weight)
+        rng = check_random_state(self.random_state)
+        if self.warm_start and self._has_book(X.shape[1]):
+            starts: Iterable[Book | None] = [self._inward(centre, factor)]
+        else:
+            starts = self._starts(rows, n_init, rng, centre, factor)
+        rows = rows.astype(np.float64) if sparse_rows else in_metric(rows - centre, factor)
+        # Rows that are ordered by their values let random starts depend neither on the order that is given, nor on
+        # whether a row is repeated or has a weight.
+        order = np.argsort(rows @ np.random.default_rng(0).uniform(1.0, 2.0, X.shape[1]), kind="stable")
+        runs = self._runs(rows[order], weight[order], starts, stopping, rng)
         best = best_of(runs)
         self._outward(best.state.book, centre, factor)
         self.history_ = best.history
         self.status_ = "interrupted" if runs[-1].status == "interrupted" else best.status
-        self.n_iter_ = max(1, best.n_iter * self._iterations_at_once)
+        self.n_iter_ = max(1, best.state.n_iter)
         self.quantization_error_ = best.value
         self.labels_ = self._coded(X).labels
-        best.warn_unless_converged(type(self).__name__)
+        best.warn_unless_converged(type(self).__name__, self.n_iter_)
         n_used = len(np.unique(self.labels_))
         if n_used < int(self.n_clusters):
             warnings.warn(
@@ -97,7 +109,7 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def transform(self, X: Any) -> Array:
         """Distances of the rows of X from what each code stands for, an array of shape (n, n_clusters)."""
         X = self._new_rows(X)
-        return self._distances(X @ self._factor, self._book).astype(X.dtype, copy=False)
+        return self._distances(in_metric(X, self._factor), self._book).astype(X.dtype, copy=False)
 
     def quantization_error(self, X: Any, sample_weight: Any = None) -> float:
         """The mean cost of replacing the rows of X by their codes, R[f] of [Smola2001]_, equation (3)."""
@@ -116,12 +128,16 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """The fitted code book, in the metric."""
 
     @abstractmethod
-    def _inward(self, centre: Array, factor: Array) -> Book:
+    def _inward(self, centre: Array, factor: Array | None) -> Book:
         """The fitted code book, for rows (x - centre) factor."""
 
     @abstractmethod
-    def _outward(self, book: Book, centre: Array, factor: Array) -> None:
+    def _outward(self, book: Book, centre: Array, factor: Array | None) -> None:
         """Store a code book that was found for rows (x - centre) factor."""
+
+    def _starts(self, X: Array, n_init: int, rng: Any, centre: Array, factor: Array | None) -> Iterable[Book | None]:
+        """Code books to start from, for rows (x - centre) factor; None for a random one."""
+        return [None] * n_init
 
     @abstractmethod
     def _start(self, rows: Array, weight: Array, rng: Any) -> Book:
@@ -136,8 +152,8 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Distances of all rows from all codes."""
 
     @abstractmethod
-    def _update(self, rows: Array, weight: Array, coded: Coded[Book]) -> Book:
-        """The best code book, or a better one, for these codes of the rows."""
+    def _update(self, rows: Array, weight: Array, coded: Coded[Book]) -> tuple[Book, int]:
+        """The best code book, or a better one, for these codes of the rows, and how many iterations that took."""
 
     @abstractmethod
     def _moved(self, rows: Array, coded: Coded[Book], code: int, row: int) -> tuple[Book, Array]:
@@ -146,10 +162,9 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     # Steps -----------------------------------------------------------------------------------------------------------
 
     def _runs(
-        self, rows: Array, weight: Array, starts: Sequence[Book | None], stopping: Stopping
+        self, rows: Array, weight: Array, starts: Iterable[Book | None], stopping: Stopping, rng: Any
     ) -> list[Descent[Coded[Book]]]:
         """Descents from given code books, or from random ones, until one is interrupted."""
-        rng = check_random_state(self.random_state)
         stopping = replace(stopping, max_iter=-(-stopping.max_iter // self._iterations_at_once))
         runs: list[Descent[Coded[Book]]] = []
         for given in starts:
@@ -163,7 +178,9 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return runs
 
     def _step(self, rows: Array, weight: Array, coded: Coded[Book]) -> tuple[Coded[Book], float]:
-        coded = self._refilled(rows, weight, self._assign(rows, self._update(rows, weight, coded)))
+        book, n_iter = self._update(rows, weight, coded)
+        n_iter += coded.n_iter
+        coded = self._refilled(rows, weight, self._assign(rows, book))._replace(n_iter=n_iter)
         return coded, _mean(coded.costs, weight)
 
     def _refilled(self, rows: Array, weight: Array, coded: Coded[Book]) -> Coded[Book]:
@@ -178,18 +195,22 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return coded
 
     def _coded(self, X: Array) -> Coded[Book]:
-        return self._assign(X @ self._factor, self._book)
+        return self._assign(in_metric(X, self._factor), self._book)
 
     def _has_book(self, n_columns: int) -> bool:
         centers = getattr(self, "cluster_centers_", None)
         return centers is not None and centers.shape == (int(self.n_clusters), n_columns)
 
     def _checked_codes(self, codes: Any) -> Array:
+        """Codes as `predict` gives them; of distances as `transform` gives them, the nearest."""
         codes, k = np.asarray(codes), len(self.cluster_centers_)
+        if codes.ndim == 2 and codes.shape[1] == k and codes.dtype.kind == "f":
+            assert_all_finite(codes, input_name="codes", estimator_name=type(self).__name__)
+            return np.argmin(codes, axis=1)
         if codes.ndim != 1 or codes.dtype.kind not in "iu" or not np.all((codes >= 0) & (codes < k)):
             raise ValueError(
                 f"codes of {type(self).__name__} must be a list of whole numbers from 0 to {k - 1}, got {codes!r}; "
-                "give what predict returns."
+                "give what predict or transform returns."
             )
         return codes
 
@@ -206,12 +227,17 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def _count(self, parameter: str) -> int:
         return check_count(getattr(self, parameter), parameter, type(self).__name__)
 
-    def _metric_factor(self, n_columns: int) -> Array:
-        """L with D = L Lᵀ, so that (x - f)ᵀ D (x - f) = ||(x - f) L||²; kept for new rows."""
-        owner = type(self).__name__
-        self._factor = np.eye(n_columns)
+    def _metric_factor(self, X: Array) -> Array | None:
+        """L with D = L Lᵀ, so that (x - f)ᵀ D (x - f) = ||(x - f) L||²; kept for new rows. None stands for D = I."""
+        owner, n_columns = type(self).__name__, X.shape[1]
+        self._factor: Array | None = None
         if self.metric is None:
-            return self._factor
+            return None
+        if sparse.issparse(X):
+            raise ValueError(
+                f"metric of {owner} must be None for sparse rows, got {self.metric!r}; multiply the rows by a factor "
+                "of it, or make them dense."
+            )
         D = check_array(self.metric, dtype=np.float64, input_name="metric", estimator=self)
         if D.shape != (n_columns, n_columns) or np.abs(D - D.T).max() > _ASYMMETRY * np.abs(D).max():
             raise ValueError(
@@ -238,7 +264,12 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _new_rows(self, X: Any) -> Array:
         check_is_fitted(self, "cluster_centers_")
-        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return self._validated(X, reset=False)
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        options = {"accept_sparse": self._accept_sparse, "dtype": [np.float64, np.float32], "reset": reset}
+        X = validate_data(self, X, **options)
+        return sparse.csr_array(X) if sparse.issparse(X) else X
 
     @property
     def _n_features_out(self) -> int:
@@ -247,12 +278,16 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = bool(self._accept_sparse)
         return tags
 
 
 def check_magnitude(X: Array, owner: str, limit: float = 1e150) -> None:
     """Refuse rows whose squared distances are no numbers of double precision, or rounding alone; NaN does not count."""
-    low, high = np.fmin.reduce(X), np.fmax.reduce(X)
+    if sparse.issparse(X):
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    else:
+        low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     largest = float(np.fmax.reduce(np.maximum(high, -low)))
     if largest > limit:
         raise ValueError(f"X of {owner} must be at most {limit:g}, got {largest:g}; take another unit.")
@@ -262,6 +297,16 @@ def check_magnitude(X: Array, owner: str, limit: float = 1e150) -> None:
             f"X of {owner} must have rows that differ by {1 / limit:g} or more, or not at all, got {spread:g}; "
             "take another unit."
         )
+
+
+def in_metric(rows: Array, factor: Array | None) -> Array:
+    """Rows multiplied by a factor of the metric."""
+    return rows if factor is None else np.asarray(rows @ factor)
+
+
+def out_of_metric(rows: Array, factor: Array | None) -> Array:
+    """The inverse of `in_metric`."""
+    return rows if factor is None else np.asarray(solve_triangular(factor, rows.T, lower=True, trans="T").T)
 
 
 def _mean(costs: Array, weight: Array) -> float:
@@ -276,7 +321,7 @@ def spread_rows(rows: Array, weight: Array, k: int, rng: Any, cost: Any) -> Arra
 
     Parameters
     ----------
-    rows : array of shape (n, d)
+    rows : array or sparse array of shape (n, d)
         The rows.
     weight : array of shape (n,)
         Their weights.
@@ -289,15 +334,20 @@ def spread_rows(rows: Array, weight: Array, k: int, rng: Any, cost: Any) -> Arra
     """
     n_draws = 2 + int(np.log(k))
     chosen = [_draw(weight, 1, rng)[0]]
-    costs = cost(rows, rows[chosen[0]])
+    costs = cost(rows, row_of(rows, chosen[0]))
     while len(chosen) < k:
         chances = weight * costs
         draws = _draw(chances if chances.any() else weight, n_draws, rng)
-        candidates = [np.minimum(costs, cost(rows, rows[row])) for row in draws]
+        candidates = [np.minimum(costs, cost(rows, row_of(rows, row))) for row in draws]
         best = int(np.argmin([weight @ candidate for candidate in candidates]))
         chosen.append(draws[best])
         costs = candidates[best]
     return np.array(chosen)
+
+
+def row_of(rows: Any, position: int) -> Array:
+    """One row of a table, which may be sparse."""
+    return np.asarray(rows[[position]].toarray()[0] if sparse.issparse(rows) else rows[position])
 
 
 def _draw(chances: Array, size: int, rng: Any) -> Array:

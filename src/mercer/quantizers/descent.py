@@ -80,12 +80,12 @@ class Descent(Generic[State]):
         """Number of steps that lowered the value."""
         return len(self.history) - 1
 
-    def warn_unless_converged(self, owner: str) -> None:
-        """Say what to do about a descent that ran out of steps."""
+    def warn_unless_converged(self, owner: str, n_iter: int | None = None) -> None:
+        """Say what to do about a descent that ran out of steps, or of n_iter iterations that a few steps stand for."""
         if self.status == "max_iter":
             warnings.warn(
-                f"{owner} was still improving after {self.n_iter} iterations; raise max_iter or tol, or go on with "
-                "warm_start=True and fit again.",
+                f"{owner} was still improving after {n_iter or self.n_iter} iterations; raise max_iter or tol, or go "
+                "on with warm_start=True and fit again.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import eigh
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.quantizers.base import Coded, Quantizer, spread_rows
+from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, spread_rows
 
 Array = NDArray[Any]
 
@@ -94,14 +94,26 @@ class PlaneQuantizer(Quantizer[Planes]):
     def coordinates(self, X: Any) -> Array:
         """Coordinates of the rows of X in their planes (those of `predict`), an array of shape (n, q)."""
         X = self._new_rows(X)
-        rows, book = X @ self._factor, self._book
+        rows, book = in_metric(X, self._factor), self._book
         labels = self._assign(rows, book).labels
         return np.einsum("ij,iqj->iq", rows - book.points[labels], book.directions[labels]).astype(X.dtype, copy=False)
 
-    def inverse_transform(self, codes: Any, coordinates: Any) -> Array:
-        """Points on planes, from the numbers of the planes and coordinates in them: an array of shape (n, d)."""
+    def inverse_transform(self, codes: Any, coordinates: Any = None) -> Array:
+        """Points on planes, an array of shape (n, d).
+
+        Parameters
+        ----------
+        codes : array of shape (n,) or (n, k)
+            Numbers of planes, as `predict` gives them; or distances from all planes, as `transform` gives them, of
+            which the nearest counts.
+        coordinates : array of shape (n, q), optional
+            Coordinates in the planes: ``inverse_transform(transform(X), coordinates(X))`` replaces the rows of X by
+            their projections. Without them, since distances do not tell them, the points are the means of the planes.
+        """
         check_is_fitted(self, "cluster_centers_")
         codes = self._checked_codes(codes)
+        if coordinates is None:
+            return self.cluster_centers_[codes]
         T = check_array(coordinates, dtype=np.float64, input_name="coordinates", estimator=self)
         shape = (len(codes), self.components_.shape[1])
         if T.shape != shape:
@@ -125,26 +137,22 @@ class PlaneQuantizer(Quantizer[Planes]):
 
     @property
     def _book(self) -> Planes:
-        return Planes(self.cluster_centers_ @ self._factor, self.components_ @ self._factor)
+        return Planes(in_metric(self.cluster_centers_, self._factor), in_metric(self.components_, self._factor))
 
-    def _inward(self, centre: Array, factor: Array) -> Planes:
-        directions = np.linalg.qr((self.components_ @ factor).transpose(0, 2, 1))[0].transpose(0, 2, 1)
-        return Planes((self.cluster_centers_ - centre) @ factor, directions)
+    def _inward(self, centre: Array, factor: Array | None) -> Planes:
+        directions = np.linalg.qr(in_metric(self.components_, factor).transpose(0, 2, 1))[0].transpose(0, 2, 1)
+        return Planes(in_metric(self.cluster_centers_ - centre, factor), directions)
 
-    def _outward(self, book: Planes, centre: Array, factor: Array) -> None:
+    def _outward(self, book: Planes, centre: Array, factor: Array | None) -> None:
         k, q, d = book.directions.shape
-
-        def back(vectors: Array) -> Array:
-            return solve_triangular(factor, vectors.T, lower=True, trans="T").T
-
-        self.cluster_centers_ = back(book.points) + centre
-        self.components_ = back(book.directions.reshape(k * q, d)).reshape(k, q, d)
+        self.cluster_centers_ = out_of_metric(book.points, factor) + centre
+        self.components_ = out_of_metric(book.directions.reshape(k * q, d), factor).reshape(k, q, d)
 
     def _start(self, rows: Array, weight: Array, rng: Any) -> Planes:
         k, q, d = int(self.n_clusters), int(self.n_components), rows.shape[1]
         none = np.zeros((0, d))
         points = rows[spread_rows(rows, weight, k, rng, lambda rows, point: _squared_from(rows, point, none))]
-        return self._update(rows, weight, self._assign(rows, Planes(points, np.zeros((k, q, d)))))
+        return self._update(rows, weight, self._assign(rows, Planes(points, np.zeros((k, q, d)))))[0]
 
     def _assign(self, rows: Array, book: Planes) -> Coded[Planes]:
         labels, costs = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), np.inf)
@@ -157,16 +165,18 @@ class PlaneQuantizer(Quantizer[Planes]):
     def _distances(self, rows: Array, book: Planes) -> Array:
         return np.sqrt(np.column_stack([_squared_from(rows, *plane) for plane in zip(*book, strict=True)]))
 
-    def _update(self, rows: Array, weight: Array, coded: Coded[Planes]) -> Planes:
+    def _update(self, rows: Array, weight: Array, coded: Coded[Planes]) -> tuple[Planes, int]:
         points, directions = coded.book.points.copy(), coded.book.directions.copy()
         for code in range(len(points)):
             own = np.flatnonzero(coded.labels == code)
             if len(own):
                 points[code] = np.average(rows[own], axis=0, weights=weight[own])
-            # The directions of a plane without rows are of no account, but there must be some.
-            roots = np.sqrt(weight[own])[:, None]
-            directions[code] = leading_directions(roots * (rows[own] - points[code]), int(self.n_components))
-        return Planes(points, directions)
+            if np.any(rows[own] != rows[own[:1]]):
+                roots = np.sqrt(weight[own])[:, None]
+                directions[code] = leading_directions(roots * (rows[own] - points[code]), int(self.n_components))
+            else:  # without rows that differ directions are of no account, but there must be some
+                directions[code] = np.eye(int(self.n_components), rows.shape[1])
+        return Planes(points, directions), 1
 
     def _moved(self, rows: Array, coded: Coded[Planes], code: int, row: int) -> tuple[Planes, Array]:
         points, directions = coded.book.points.copy(), coded.book.directions.copy()

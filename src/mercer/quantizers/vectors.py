@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.parameters import check_choice, check_positive
-from mercer.quantizers.base import Coded, Quantizer, spread_rows
+from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, row_of, spread_rows
 from mercer.quantizers.costs import COSTS, HuberCost, cost_of
 
 Array = NDArray[Any]
 
 # Distances of a block of rows from all points: few enough for the processor's cache.
 _BLOCK = 2**17
+# Entries of sparse rows that are made dense at a time.
+_MEDIAN_BLOCK = 2**22
+# Share of two sums below which their difference is rounding.
+_SUM_ROUNDING = 1e-14
+INITS = ("k-means++", "random")
 
 
 class VectorQuantizer(Quantizer[Array]):
@@ -39,8 +46,11 @@ class VectorQuantizer(Quantizer[Array]):
         σ of "huber", in the unit of X: the distance beyond which a row is an outlier.
     metric : array of shape (d, d), optional
         A symmetric positive definite matrix D: squared distances are (x - f)ᵀ D (x - f); not for "l1".
+    init : {"k-means++", "random"}, array of shape (k, d) or callable
+        Where to start: rows that lie far from each other, by k-means++ for the same cost; rows drawn at random; given
+        points, of which there is one start only; or what ``init(X, n_clusters, random_state=...)`` returns.
     n_init : int
-        Number of random starts by k-means++ for the same cost, of which the best is kept.
+        Number of starts, of which the best is kept.
     max_iter : int
         Most iterations of each start.
     tol : float
@@ -65,13 +75,15 @@ class VectorQuantizer(Quantizer[Array]):
     history_ : list of float
         R[f] at the start and after each iteration, which never rises; for the squared cost after every ten.
     n_iter_, status_ : int, str
-        Number of iterations; "optimal", "max_iter" or "interrupted".
+        Number of iterations (new codes of all rows, and new points for them) of the start that is kept, 1 at least;
+        "optimal", "max_iter" or "interrupted".
 
     Notes
     -----
     The squared cost is minimised by scikit-learn's `KMeans`, "l1" by medians, "huber" by means with weights
-    1 / max(σ, r). Points that no row is nearest to move to the rows that are replaced worst. Memory: about three times
-    X. [Smola2001]_, examples 2, 3 and 5.
+    1 / max(σ, r). Points that no row is nearest to move to the rows that are replaced worst. Random starts do not
+    depend on the order of the rows. Memory: about three times X. Sparse rows stay sparse; the points are dense.
+    [Smola2001]_, examples 2, 3 and 5.
 
     Examples
     --------
@@ -92,6 +104,7 @@ class VectorQuantizer(Quantizer[Array]):
         cost: str = "squared",
         sigma: float = 1.0,
         metric: Any = None,
+        init: Any = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-6,
@@ -104,6 +117,7 @@ class VectorQuantizer(Quantizer[Array]):
         self.cost = cost
         self.sigma = sigma
         self.metric = metric
+        self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -112,8 +126,17 @@ class VectorQuantizer(Quantizer[Array]):
         self.callback = callback
         self.random_state = random_state
 
+    _accept_sparse = "csr"
+
     def inverse_transform(self, codes: Any) -> Array:
-        """The points that stand for codes, as `predict` gives them: an array of shape (n, d)."""
+        """The points that stand for codes, an array of shape (n, d).
+
+        Parameters
+        ----------
+        codes : array of shape (n,) or (n, k)
+            Numbers of points, as `predict` gives them; or distances from all points, as `transform` gives them, of
+            which the nearest counts: ``inverse_transform(transform(X))`` replaces the rows of X by their points.
+        """
         check_is_fitted(self, "cluster_centers_")
         return self.cluster_centers_[self._checked_codes(codes)]
 
@@ -127,6 +150,8 @@ class VectorQuantizer(Quantizer[Array]):
                 f"metric of {type(self).__name__} must be None for cost='l1', got {self.metric!r}; the others measure "
                 "distances by it."
             )
+        if not callable(self.init) and (isinstance(self.init, str) or np.ndim(self.init) != 2):
+            check_choice(self.init, INITS, "init", owner)
 
     @property
     def _iterations_at_once(self) -> int:  # type: ignore[override]
@@ -135,54 +160,114 @@ class VectorQuantizer(Quantizer[Array]):
 
     @property
     def _book(self) -> Array:
-        return np.asarray(self.cluster_centers_ @ self._factor)
+        return in_metric(self.cluster_centers_, self._factor)
 
-    def _inward(self, centre: Array, factor: Array) -> Array:
-        return np.asarray((self.cluster_centers_ - centre) @ factor)
+    def _inward(self, centre: Array, factor: Array | None) -> Array:
+        return in_metric(self.cluster_centers_ - centre, factor)
 
-    def _outward(self, book: Array, centre: Array, factor: Array) -> None:
-        self.cluster_centers_ = solve_triangular(factor, book.T, lower=True, trans="T").T + centre
+    def _outward(self, book: Array, centre: Array, factor: Array | None) -> None:
+        self.cluster_centers_ = out_of_metric(book, factor) + centre
 
-    def _start(self, rows: Array, weight: Array, rng: Any) -> Array:
-        return rows[spread_rows(rows, weight, int(self.n_clusters), rng, self._costs_of_one)]
+    def _starts(self, X: Any, n_init: int, rng: Any, centre: Array, factor: Array | None) -> Iterable[Array | None]:
+        if isinstance(self.init, str):
+            return super()._starts(X, n_init, rng, centre, factor)
+        if callable(self.init):
+            given = (self.init(X, int(self.n_clusters), random_state=rng) for _ in range(n_init))
+        else:
+            given = (points for points in [self.init])
+        return (in_metric(self._checked_points(points, X.shape[1]) - centre, factor) for points in given)
 
-    def _costs_of_one(self, rows: Array, points: Array) -> Array:
-        """Costs of replacing rows by one point, or by one each."""
-        return cost_of(self.cost, self.sigma).of_residuals(rows - points)
+    def _checked_points(self, points: Any, n_columns: int) -> Array:
+        points = check_array(points, dtype=np.float64, input_name="init", estimator=self)
+        shape = (int(self.n_clusters), n_columns)
+        if points.shape != shape:
+            raise ValueError(
+                f"init of {type(self).__name__} must give points of shape {shape}, got shape {points.shape}; give one "
+                "row for each of n_clusters."
+            )
+        return np.asarray(points)
 
-    def _assign(self, rows: Array, book: Array) -> Coded[Array]:
+    def _start(self, rows: Any, weight: Array, rng: Any) -> Array:
+        k = int(self.n_clusters)
+        if self.init == "random":
+            chosen = rng.choice(rows.shape[0], k, replace=False, p=weight / weight.sum())
+        else:
+            chosen = spread_rows(rows, weight, k, rng, self._costs_of_one)
+        return np.array([row_of(rows, row) for row in chosen])
+
+    def _costs(self, distances: Array) -> Array:
+        """Costs of rows at these distances from their points."""
+        return cost_of(self.cost, self.sigma).of_residuals(distances[:, None])
+
+    def _costs_of_one(self, rows: Any, point: Array) -> Array:
+        """Costs of replacing all rows by one point."""
+        return self._costs(self._distances(rows, point[None])[:, 0])
+
+    def _assign(self, rows: Any, book: Array) -> Coded[Array]:
+        n = rows.shape[0]
+        labels, nearest = np.empty(n, dtype=np.intp), np.empty(n)
         height = max(1, _BLOCK // len(book))
-        blocks = [rows[start : start + height] for start in range(0, len(rows), height)]
-        labels = np.concatenate([self._distances(block, book).argmin(axis=1) for block in blocks])
-        return Coded(book, labels, self._costs_of_one(rows, book[labels]))
+        for start in range(0, n, height):
+            part = slice(start, start + height)
+            distances = self._distances(rows[part], book)
+            labels[part], nearest[part] = distances.argmin(axis=1), distances.min(axis=1)
+        return Coded(book, labels, self._costs(nearest))
 
-    def _distances(self, rows: Array, book: Array) -> Array:
+    def _distances(self, rows: Any, book: Array) -> Array:
+        if sparse.issparse(rows):
+            return np.column_stack([_sparse_distances(rows, point, self.cost) for point in book])
         return cdist(rows, book, "cityblock" if self.cost == "l1" else "euclidean")
 
-    def _update(self, rows: Array, weight: Array, coded: Coded[Array]) -> Array:
+    def _update(self, rows: Any, weight: Array, coded: Coded[Array]) -> tuple[Array, int]:
         if self.cost == "squared":
-            return self._lloyd(rows, weight, coded.book)
+            return self._lloyd(rows, weight, coded)
         book = coded.book.copy()
         for code in np.unique(coded.labels):
             own = np.flatnonzero(coded.labels == code)
             if self.cost == "l1":
-                book[code] = weighted_medians(rows[own], weight[own])
+                book[code] = _medians(rows[own], weight[own])
             else:
-                weights = HuberCost(float(self.sigma)).weights(rows[own] - book[code])[:, 0]
-                book[code] = np.average(rows[own], axis=0, weights=weight[own] * weights)
-        return book
+                distances = self._distances(rows[own], book[[code]])
+                weights = weight[own] * HuberCost(float(self.sigma)).weights(distances)[:, 0]
+                book[code] = weights @ rows[own] / weights.sum()
+        return book, 1
 
-    def _lloyd(self, rows: Array, weight: Array, book: Array) -> Array:
-        means = KMeans(len(book), init=book, n_init=1, max_iter=self._iterations_at_once, tol=0.0)
+    def _lloyd(self, rows: Any, weight: Array, coded: Coded[Array]) -> tuple[Array, int]:
+        most = min(self._iterations_at_once, int(self.max_iter) - coded.n_iter)
+        means = KMeans(len(coded.book), init=coded.book, n_init=1, max_iter=most, tol=0.0)
         with warnings.catch_warnings():
             # Codes that are not needed are counted at the end.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return np.asarray(means.fit(rows, sample_weight=weight).cluster_centers_)
+            means.fit(rows, sample_weight=weight)
+        return np.asarray(means.cluster_centers_), int(means.n_iter_)
 
-    def _moved(self, rows: Array, coded: Coded[Array], code: int, row: int) -> tuple[Array, Array]:
+    def _moved(self, rows: Any, coded: Coded[Array], code: int, row: int) -> tuple[Array, Array]:
         book = coded.book.copy()
-        book[code] = rows[row]
-        return book, self._costs_of_one(rows, rows[row])
+        book[code] = row_of(rows, row)
+        return book, self._costs_of_one(rows, book[code])
+
+
+def _sparse_distances(rows: Any, point: Array, cost: str) -> Array:
+    """Distances of sparse rows from a point, by changes at the entries that are not zero."""
+    power = 1 if cost == "l1" else 2
+    there = np.abs(point[rows.indices]) ** power
+    here = np.abs(rows.data - point[rows.indices]) ** power
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    total = np.sum(np.abs(point) ** power)
+    removed, added = (np.bincount(row, values, minlength=rows.shape[0]) for values in (there, here))
+    distances = total - removed + added
+    # The difference of equal sums is rounding.
+    distances[distances < _SUM_ROUNDING * (total + added)] = 0.0
+    return distances if cost == "l1" else np.sqrt(distances)
+
+
+def _medians(rows: Any, weight: Array) -> Array:
+    """Medians of the columns; sparse rows are made dense for a few columns at a time."""
+    if not sparse.issparse(rows):
+        return weighted_medians(rows, weight)
+    columns, width = rows.tocsc(), max(1, _MEDIAN_BLOCK // rows.shape[0])
+    parts = [columns[:, start : start + width].toarray() for start in range(0, rows.shape[1], width)]
+    return np.concatenate([weighted_medians(part, weight) for part in parts])
 
 
 def weighted_medians(rows: Array, weight: Array) -> Array:

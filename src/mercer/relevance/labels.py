@@ -26,10 +26,10 @@ class Labels:
 
     Attributes
     ----------
-    y : array of shape (n,)
+    y : array of shape (n,) or (n, n_targets)
         Numbers, or the number of the class of each sample.
     columns : array of shape (n, n_targets)
-        What is projected: y, or ±1.
+        What is projected: y, of several targets each in units of its deviation; or ±1.
     classes : array, optional
         The names of the classes.
     variance : float
@@ -53,6 +53,13 @@ class Labels:
         if not _SMALLEST < np.ptp(y) <= 2 * np.abs(y).max() < _LARGEST:
             raise _complain(owner, f"of a size between {_SMALLEST} and {_LARGEST}", y, "choose another unit")
         return cls(y, y[:, None], variance=float(np.var(y)))
+
+    @classmethod
+    def tables(cls, owner: str, y: Any) -> Labels:
+        """Labels of several regression problems on the same rows, one for each column."""
+        Y = check_array(y, dtype=None, input_name="y")
+        Y = np.column_stack([cls.numbers(owner, column).y for column in Y.T])
+        return cls(Y, Y / np.std(Y, axis=0))
 
     @classmethod
     def names(cls, owner: str, y: Any) -> Labels:
@@ -98,7 +105,7 @@ class Labels:
         """Share of wrong classes, or squared error over that of the best constant."""
         if self.classes is not None:
             return float(np.mean(self.decided(G) != self.y))
-        return float(np.mean((self.y - G[:, 0]) ** 2) / self.variance)
+        return float(np.mean((self.columns - G) ** 2) / self.variance)
 
     @property
     def guess_error(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -53,11 +54,15 @@ class _KernelPC(BaseEstimator):
         options: dict[str, Any] = {"method": self.method, "rank": rank, "dimension": dimension, "constant": constant}
         n_analyses = len(kernels) * len(constant)
         family = list(tqdm(analyse(kernels, X, labels, **options), owner, n_analyses, disable=not self.verbose))
-        self._found = found = family[best_of(family, self.method)]
+        found = family[best_of(family, self.method)]
         if found.is_rank_one or found.is_flat:
             reason = ALIKE if found.is_rank_one else DIFFERENT
             warnings.warn(f"{owner} has learned nothing: to {found.kernel!r} {reason}.", UserWarning, stacklevel=3)
-        single = labels.columns.shape[1] == 1
+        if labels.classes is None and labels.y.ndim == 2:
+            unit = np.std(labels.y, axis=0)
+            found = replace(found, coef=found.coef * unit, intercept=found.intercept * unit)
+        self._found = found
+        single = labels.y.ndim == 1 and labels.columns.shape[1] == 1
         self.kernel_ = found.kernel
         self.n_components_ = found.dimension
         self.noise_level_ = found.noise_level
@@ -86,7 +91,7 @@ class _KernelPC(BaseEstimator):
     def _function(self, X: Any) -> Array:
         check_is_fitted(self, "dual_coef_")
         values = self._found.predict(checked_rows(self, X, reset=False), self.support_vectors_)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(super().__sklearn_tags__(), self.kernel)
@@ -118,14 +123,19 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
     kernel_ : Kernel
         The kernel, or the best of the family.
     noise_level_ : float
-        Error of the fit on the training labels, relative to that of their mean.
+        Squared error of the fit on the training labels, relative to that of their mean; of several targets the mean.
     dual_coef_, intercept_, support_, support_vectors_
         The function Σ_i dual_coef_i k(x_i, .) + intercept: over all rows, or over the landmarks of a low-rank factor.
+        Of several targets `dual_coef_` has a column and `intercept_` an entry for each.
 
     Notes
     -----
     [Braun2008]_, lemma 1 (whose coefficients lack a factor 1/n, and which has no intercept). No regularization but the
     choice of d; rounding enters with the factor μ_1 / μ_d.
+
+    Several targets are fitted in one common subspace: the kernel, d and the intercept are those with the best mean of
+    the targets' likelihoods (or of their leave-one-out errors, each relative to the variance of its target). Where
+    their dimensions differ much, fit one model for each target.
 
     Examples
     --------
@@ -137,14 +147,20 @@ class KernelPCRegressor(RegressorMixin, _KernelPC):
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to rows X and numbers y."""
+        """Fit to rows X and numbers y, of shape (n,) or (n, n_targets)."""
         X = checked_rows(self, X, reset=True)
-        self._fit(X, Labels.numbers(type(self).__name__, y))
+        read = Labels.tables if np.asarray(y).ndim == 2 else Labels.numbers
+        self._fit(X, read(type(self).__name__, y))
         return self
 
     def predict(self, X: Any) -> Array:
-        """Values of the fitted function."""
+        """Values of the fitted function, of the shape of y."""
         return self._function(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 class KernelPCClassifier(ClassifierMixin, _KernelPC):

@@ -123,7 +123,7 @@ def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Ar
 
 def _kernel_pca(settings: MapSettings, n_rows: int) -> KernelPCA:
     landmarks = None if n_rows <= _MOST_ROWS else _MOST_ROWS
-    return KernelPCA(settings.dim, n_landmarks=landmarks, random_state=settings.seed)
+    return KernelPCA(settings.dim, n_landmarks=landmarks, fit_inverse_transform=True, random_state=settings.seed)
 
 
 def _eigenmaps(settings: MapSettings, n_rows: int) -> LaplacianEigenmaps:

@@ -30,6 +30,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 # Mercer that calls what it is given (FromFunction, say) would be a way in.
 TRUSTED = (
     "mercer.components.kernel_pca.KernelPCA", "mercer.components.preimages.RidgePreimages",
+    "mercer.components.preimages.LearnedPreimages",
     "mercer.components.removal.RemovedFunctions",
     "mercer.graphs.affinity.NeighbourAffinity", "mercer.graphs.bandwidth.WidthCurve",
     "mercer.graphs.brute.BruteForce", "mercer.graphs.eigenmaps.LaplacianEigenmaps",
