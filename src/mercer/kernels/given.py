@@ -42,6 +42,7 @@ class FromFunction(Kernel):
 
     differentiable = False
     takes_vectors = False
+    _takes_single_rows = False
     _exact_diagonal = False  # it would cost a call for each row
 
     def __init__(self, function: Callable[[Any, Any], Any], order: int | None = 0, vectorized: bool = False):
@@ -114,6 +115,7 @@ class Precomputed(Kernel):
 
     differentiable = False
     pairwise = True
+    _takes_single_rows = False
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X", estimator=self)

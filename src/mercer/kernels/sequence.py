@@ -33,6 +33,7 @@ class WeightedDegree(Kernel):
 
     differentiable = False
     takes_vectors = False
+    _takes_single_rows = False
 
     def __init__(self, degree: int = 3):
         self.degree = degree
