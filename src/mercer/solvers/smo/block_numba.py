@@ -19,6 +19,8 @@ _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
 _FAST = {"contract", "reassoc", "nsz", "nnan"}
 _BOX, _VECTOR = read_only(float64, 2), read_only(float64, 1)
+_PAIR, _TRIPLE = types.UniTuple(float64, 2), types.UniTuple(float64, 3)  # type: ignore[no-untyped-call]
+_STEPS_AND_VIOLATION = types.Tuple((int64, float64))  # type: ignore[no-untyped-call]
 
 
 def _vectorised(name: str) -> Any:
@@ -40,7 +42,7 @@ _minimum = _vectorised("minnum")
 _maximum = _vectorised("maxnum")
 
 
-@njit(types.UniTuple(float64, 2)(_BOX, int64, float64, boolean), **_COMPILE)
+@njit(_PAIR(_BOX, int64, float64, boolean), **_COMPILE)
 def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     """Slope and curvature of the price of variable k at b, on the side to which it moves."""
     if b > 0 or (rising and b == 0):
@@ -48,7 +50,7 @@ def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     return -box[3, k] + box[5, k] * b, box[5, k]
 
 
-@njit(types.UniTuple(float64, 3)(_BOX, int64, float64), **_COMPILE)
+@njit(_TRIPLE(_BOX, int64, float64), **_COMPILE)
 def _slopes(box, k, b):  # type: ignore[no-untyped-def]
     """Slopes of the price of variable k right and left of b, infinite at bounds; curvature to the left."""
     right, left = _price(box, k, b, True)[0], _price(box, k, b, False)
@@ -117,7 +119,7 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 @njit(
     [
-        types.Tuple((int64, float64))(read_only(t, 2), int64, t[::1], float64[::1], _BOX, boolean, float64, int64)
+        _STEPS_AND_VIOLATION(read_only(t, 2), int64, t[::1], float64[::1], _BOX, boolean, float64, int64)
         for t in (float32, float64)
     ],
     fastmath=_FAST,

@@ -16,7 +16,7 @@ _FAST = {"contract", "reassoc", "nsz", "nnan"}
 # Halvings of the interval in which the offset lies.
 _HALVINGS = 12
 _LEAST_CURVE = 1e-300
-_VECTOR, _BOX, _PAIR = read_only(float64, 1), read_only(float64, 2), types.UniTuple(float64, 2)
+_VECTOR, _BOX, _PAIR = read_only(float64, 1), read_only(float64, 2), types.UniTuple(float64, 2)  # type: ignore[no-untyped-call]
 
 
 @njit(_PAIR(_VECTOR, _VECTOR, _BOX, float64[::1], float64[::1]), fastmath=_FAST, **_COMPILE)
