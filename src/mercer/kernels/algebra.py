@@ -43,6 +43,10 @@ class _Pair(Kernel):
     def pairwise(self) -> bool:  # type: ignore[override]
         return self.left.pairwise or self.right.pairwise
 
+    @property
+    def needs_test(self) -> bool:  # type: ignore[override]
+        return self.left.needs_test or self.right.needs_test
+
     def _prepare(self, X: Any, Y: Any) -> Sides:
         first, second = self.left._prepare(X, Y), self.right._prepare(X, Y)
         dtype = np.result_type(first.dtype, second.dtype)
@@ -154,6 +158,7 @@ class _Wrapped(Kernel):
     takes_sparse = _of_kernel("takes_sparse")
     takes_negative = _of_kernel("takes_negative")
     pairwise = _of_kernel("pairwise")
+    needs_test = _of_kernel("needs_test")
     _takes_single_rows = _of_kernel("_takes_single_rows")
 
     def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:

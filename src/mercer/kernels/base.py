@@ -62,6 +62,8 @@ class Kernel(BaseEstimator, ABC):
         Whether the numbers may be negative.
     pairwise : bool
         Whether the input is itself a matrix of values between pairs of objects (`Precomputed`).
+    needs_test : bool
+        Whether `order` is not known to hold until it was tested on the data, as for a matrix that was given.
     """
 
     order: int | None = 0
@@ -73,6 +75,7 @@ class Kernel(BaseEstimator, ABC):
     takes_sparse: bool = False
     takes_negative: bool = True
     pairwise: bool = False
+    needs_test: bool = False
     _takes_single_rows: bool = True  # False where an array of one dimension is a sequence of objects
     _float64_inside: bool = False
     _exact_diagonal: bool = True
