@@ -202,8 +202,8 @@ class Gram(LinearOperator):
         return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
 
     def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
-        bar: Iterable[Tile] = tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile", disable=not self.verbose)
-        return bar
+        # A bar that is not shown would still take a lock, which a fork may copy in its locked state.
+        return tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile") if self.verbose else tiles
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:
