@@ -1,8 +1,13 @@
 """Every kernel, in several settings, for the tests that hold for all of them."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer.kernels import (
     L1,
     BSpline,
+    ChiSquare,
+    Cosine,
     DampedOscillator,
     Dirichlet,
     Exponential,
@@ -16,7 +21,9 @@ from mercer.kernels import (
     Periodized,
     Polynomial,
     PowerSeries,
+    ProductLaplace,
     RadialBSpline,
+    Sigmoid,
     ThinPlate,
 )
 
@@ -57,6 +64,10 @@ VECTOR_KERNELS: list[Kernel] = [
     Multiquadric(offset=0.0),
     ThinPlate(),
     L1(),
+    ProductLaplace(width=0.8),
+    ProductLaplace(width=[0.4, 3.0]),
+    Cosine(),
+    ChiSquare(rate=0.7),
     FromFunction(min_of_columns),
     Gaussian() + Linear(),
     Gaussian() + Multiquadric(),
@@ -65,9 +76,24 @@ VECTOR_KERNELS: list[Kernel] = [
     Gaussian(width=2.0) ** 3,
     Gaussian().on([1]) + ThinPlate().on([0]),
     Exponential().on(0) * Linear().on([0, 1]),
+    ChiSquare().on(0) + 0.5 * Cosine(),
+]
+
+# Kernels that make no promise of positivity.
+INDEFINITE_KERNELS: list[Kernel] = [
+    Sigmoid(scale=0.5, offset=-0.3),
+    Sigmoid() * Gaussian(),
+    BSpline(degree=2, width=1.5),
+    Multiquadric() * Gaussian(),
 ]
 
 STATIONARY_KERNELS = [kernel for kernel in VECTOR_KERNELS if kernel.stationary]
+
+
+def rows_for(kernel: Kernel, n: int, seed: int = 0) -> NDArray[np.float64]:
+    """Rows of two columns that the kernel takes."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    return X if kernel.takes_negative else np.abs(X)
 
 
 def name_of(kernel: Kernel) -> str:

@@ -3,10 +3,30 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
+from sklearn.metrics.pairwise import (
+    chi2_kernel,
+    cosine_similarity,
+    laplacian_kernel,
+    polynomial_kernel,
+    sigmoid_kernel,
+)
 from sklearn.svm import SVR
 
-from mercer.kernels import L1, FromFunction, Gaussian, Linear, Polynomial, PowerSeries, Precomputed, WeightedDegree
+from mercer.kernels import (
+    L1,
+    ChiSquare,
+    Cosine,
+    FromFunction,
+    Gaussian,
+    Linear,
+    Polynomial,
+    PowerSeries,
+    Precomputed,
+    ProductLaplace,
+    Sigmoid,
+    WeightedDegree,
+    check_kernel,
+)
 from mercer.kernels.gram import Gram
 
 
@@ -18,6 +38,70 @@ def X():
 def test_dot_product_kernels_against_scikit_learn(X):
     np.testing.assert_allclose(Linear()(X), X @ X.T, rtol=1e-13)
     np.testing.assert_allclose(Polynomial(4, 0.5)(X), polynomial_kernel(X, degree=4, gamma=1, coef0=0.5), rtol=1e-11)
+
+
+def test_sigmoid_against_scikit_learn(X):
+    expected = sigmoid_kernel(X, gamma=0.3, coef0=-0.5)
+    np.testing.assert_allclose(Sigmoid(0.3, -0.5)(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(Sigmoid(0.3, -0.5)(sparse.csr_array(X)), expected, rtol=1e-12)
+    assert Sigmoid().order is None
+    for kernel, message in [
+        (Sigmoid(scale=0), "scale of Sigmoid must be positive, got 0"),
+        (Sigmoid(offset=np.inf), "offset of Sigmoid must be a finite number, got inf; give one"),
+        (Sigmoid(offset="1"), "offset of Sigmoid must be a finite number, got '1'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            kernel(X)
+
+
+def test_cosine_against_scikit_learn(X):
+    X[3] = 0.0
+    expected = cosine_similarity(X)
+    np.testing.assert_allclose(Cosine()(X), expected, atol=1e-14)
+    np.testing.assert_allclose(Cosine()(sparse.csr_array(X)), expected, atol=1e-14)
+    np.testing.assert_array_equal(Cosine().diag(X), np.arange(25) != 3)
+    assert not Cosine()(X)[3].any()
+    assert not Cosine().gradient(X)[3].any()
+    check_kernel(Cosine(), np.delete(X, 3, axis=0))
+    check_kernel(Cosine(), sparse.csr_array(np.delete(X, 3, axis=0)))
+
+
+@pytest.mark.parametrize("factor", [1e-310, 1e-200, 1e200, 1e307])
+def test_angles_do_not_depend_on_lengths(factor, X):
+    for scaled in (factor * X, sparse.csr_array(factor * X)):
+        np.testing.assert_allclose(Cosine()(scaled), Cosine()(X), atol=1e-8 if factor < 1e-300 else 1e-14)
+
+
+def test_product_laplace_against_scikit_learn(X):
+    np.testing.assert_allclose(ProductLaplace(width=1.25)(X), laplacian_kernel(X, gamma=0.8), rtol=1e-13)
+    widths = np.array([0.5, 1.0, 4.0])
+    expected = laplacian_kernel(X / widths, X[:4] / widths, gamma=1.0)
+    np.testing.assert_allclose(ProductLaplace(widths)(X, X[:4]), expected, rtol=1e-13)
+    np.testing.assert_allclose(ProductLaplace(2.0).spectrum([0.0, 0.5]), np.sqrt(2 / np.pi) * np.array([2.0, 1.0]))
+    for kernel, message in [
+        (ProductLaplace(0), "width of ProductLaplace must be positive, got 0"),
+        (ProductLaplace([1.0, 2.0]), "width of ProductLaplace must be of length 3"),
+        (ProductLaplace(1e-308), "must be finite, got an overflow; rescale X"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            kernel(X)
+
+
+def test_chi_square_against_scikit_learn(X):
+    X = np.abs(X) * (X > -0.5)
+    X[3] = 0.0
+    for rows in (X, X / np.maximum(X.sum(axis=1, keepdims=True), 1e-9)):
+        np.testing.assert_allclose(ChiSquare(0.7)(rows), chi2_kernel(rows, gamma=0.7), rtol=1e-12)
+        np.testing.assert_allclose(ChiSquare(0.7)(rows, rows[:4]), chi2_kernel(rows, rows[:4], gamma=0.7), rtol=1e-12)
+    for kernel, rows, message in [
+        (ChiSquare(0.0), X, "rate of ChiSquare must be positive, got 0.0"),
+        (ChiSquare(), X - 1.0, "X of ChiSquare must be non-negative, got -1.0; shift the columns"),
+        (ChiSquare(), np.full((2, 3), 1e308), "must be finite, got an overflow; rescale X"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            kernel(rows)
+    with pytest.raises(ValueError, match="Y of ChiSquare must be non-negative, got -1.0"):
+        ChiSquare()(X, X - 1.0)
 
 
 @pytest.mark.parametrize(

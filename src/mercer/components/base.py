@@ -137,7 +137,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         kernel = self.kernel
         tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
-        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "_accepts_sparse", False))
+        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "takes_sparse", False))
+        tags.input_tags.positive_only = not getattr(kernel, "takes_negative", True)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

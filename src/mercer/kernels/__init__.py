@@ -5,15 +5,16 @@ to columns. ``mercer.kernels.gram`` holds the engine for products, rows and low-
 """
 
 from mercer.kernels import gram
-from mercer.kernels.absolute import L1
+from mercer.kernels.absolute import L1, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.checks import KernelReport, check_kernel
 from mercer.kernels.columnwise import ColumnProduct
 from mercer.kernels.conditional import Multiquadric, ThinPlate
 from mercer.kernels.distinct import distinct_rows
-from mercer.kernels.dot_product import Linear, Polynomial, PowerSeries
+from mercer.kernels.dot_product import Cosine, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.given import FromFunction, Precomputed
+from mercer.kernels.histogram import ChiSquare
 from mercer.kernels.periodic import Dirichlet, PeriodicGaussian, Periodized
 from mercer.kernels.sequence import WeightedDegree
 from mercer.kernels.splines import BSpline, RadialBSpline
@@ -25,9 +26,9 @@ __all__ = [
     "Gaussian", "Exponential", "DampedOscillator", "InverseMultiquadric",
     "BSpline", "RadialBSpline",
     "PeriodicGaussian", "Dirichlet", "Periodized",
-    "Linear", "Polynomial", "PowerSeries",
+    "Linear", "Polynomial", "PowerSeries", "Cosine", "Sigmoid",
     "Multiquadric", "ThinPlate",
-    "L1", "WeightedDegree", "FromFunction", "Precomputed",
+    "L1", "ProductLaplace", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
     "Sum", "Product", "Scaled", "Power", "OnColumns",
     "check_kernel", "KernelReport", "median_distance", "widths_for", "distinct_rows", "gram",
 ]  # fmt: skip

@@ -14,32 +14,38 @@ from mercer.kernels.base import Array, Kernel, Sides, finite
 from mercer.kernels.positions import positions
 
 
+def _of_both(promise: str) -> Any:
+    """A promise that a pair of kernels makes if both kernels do."""
+    return property(lambda pair: getattr(pair.left, promise) and getattr(pair.right, promise))
+
+
+def _of_kernel(promise: str) -> Any:
+    """A promise that is that of the kernel inside."""
+    return property(lambda outer: getattr(outer.kernel, promise))
+
+
 class _Pair(Kernel):
     """Two kernels on the same input."""
+
+    stationary = _of_both("stationary")
+    translation_invariant = _of_both("translation_invariant")
+    differentiable = _of_both("differentiable")
+    takes_vectors = _of_both("takes_vectors")
+    takes_sparse = _of_both("takes_sparse")
+    takes_negative = _of_both("takes_negative")
+    _takes_single_rows = _of_both("_takes_single_rows")
 
     def __init__(self, left: Kernel, right: Kernel):
         self.left = left
         self.right = right
 
     @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.left.stationary and self.right.stationary
-
-    @property
-    def translation_invariant(self) -> bool:  # type: ignore[override]
-        return self.left.translation_invariant and self.right.translation_invariant
-
-    @property
-    def differentiable(self) -> bool:  # type: ignore[override]
-        return self.left.differentiable and self.right.differentiable
-
-    @property
-    def takes_vectors(self) -> bool:  # type: ignore[override]
-        return self.left.takes_vectors and self.right.takes_vectors
-
-    @property
     def pairwise(self) -> bool:  # type: ignore[override]
         return self.left.pairwise or self.right.pairwise
+
+    @property
+    def needs_test(self) -> bool:  # type: ignore[override]
+        return self.left.needs_test or self.right.needs_test
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         first, second = self.left._prepare(X, Y), self.right._prepare(X, Y)
@@ -150,26 +156,15 @@ class _Wrapped(Kernel):
     """A function of the values of another kernel."""
 
     kernel: Kernel
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.kernel.stationary
-
-    @property
-    def translation_invariant(self) -> bool:  # type: ignore[override]
-        return self.kernel.translation_invariant
-
-    @property
-    def differentiable(self) -> bool:  # type: ignore[override]
-        return self.kernel.differentiable
-
-    @property
-    def takes_vectors(self) -> bool:  # type: ignore[override]
-        return self.kernel.takes_vectors
-
-    @property
-    def pairwise(self) -> bool:  # type: ignore[override]
-        return self.kernel.pairwise
+    stationary = _of_kernel("stationary")
+    translation_invariant = _of_kernel("translation_invariant")
+    differentiable = _of_kernel("differentiable")
+    takes_vectors = _of_kernel("takes_vectors")
+    takes_sparse = _of_kernel("takes_sparse")
+    takes_negative = _of_kernel("takes_negative")
+    pairwise = _of_kernel("pairwise")
+    needs_test = _of_kernel("needs_test")
+    _takes_single_rows = _of_kernel("_takes_single_rows")
 
     def of_squared_distance(self, r2: ArrayLike, n_dims: int | None = None) -> Array:
         """Values at squared distances, if the kernel inside is stationary."""
@@ -211,19 +206,12 @@ class Scaled(_Wrapped):
            [ 6., 12.]])
     """
 
+    order = _of_kernel("order")
+    has_spectrum = _of_kernel("has_spectrum")
+
     def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = kernel
         self.factor = factor
-
-    @property
-    def order(self) -> int | None:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.order
-
-    @property
-    def has_spectrum(self) -> bool:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.has_spectrum
 
     def spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
         """Multiple of the spectrum."""
@@ -302,20 +290,15 @@ class OnColumns(Kernel):
     """
 
     takes_vectors = False  # the columns of a data frame may be of any kind
+    order = _of_kernel("order")
+    differentiable = _of_kernel("differentiable")
+    translation_invariant = _of_kernel("translation_invariant")
+    takes_sparse = _of_kernel("takes_sparse")
+    takes_negative = _of_kernel("takes_negative")
 
     def __init__(self, kernel: Kernel, columns: Any = 0):
         self.kernel = kernel
         self.columns = columns
-
-    @property
-    def order(self) -> int | None:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.order
-
-    @property
-    def differentiable(self) -> bool:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.differentiable
 
     def polynomial_part(self, X: Any) -> Array:
         """The polynomials of the kernel in its columns."""
@@ -329,11 +312,6 @@ class OnColumns(Kernel):
         for i, position in enumerate(self._positions(X)):
             gradient[..., position] += inner[..., i]
         return gradient
-
-    @property
-    def translation_invariant(self) -> bool:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.translation_invariant
 
     def _positions(self, X: Any) -> Array:
         """Positions of the columns in X, from names, positions, a mask or a slice."""

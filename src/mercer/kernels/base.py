@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
@@ -57,8 +58,14 @@ class Kernel(BaseEstimator, ABC):
         Whether k(x, y) = xᵀA y with some matrix A: images of combinations of rows are the combinations of their images.
     takes_vectors : bool
         Whether the input is a table of numbers; else the kernel alone knows what it takes.
+    takes_sparse : bool
+        Whether the rows may be a sparse matrix.
+    takes_negative : bool
+        Whether the numbers may be negative.
     pairwise : bool
         Whether the input is itself a matrix of values between pairs of objects (`Precomputed`).
+    needs_test : bool
+        Whether `order` is not known to hold until it was tested on the data, as for a matrix that was given.
     """
 
     order: int | None = 0
@@ -68,8 +75,11 @@ class Kernel(BaseEstimator, ABC):
     differentiable: bool = True
     linear: bool = False
     takes_vectors: bool = True
+    takes_sparse: bool = False
+    takes_negative: bool = True
     pairwise: bool = False
-    _accepts_sparse: bool = False
+    needs_test: bool = False
+    _takes_single_rows: bool = True  # False where an array of one dimension is a sequence of objects
     _float64_inside: bool = False
     _exact_diagonal: bool = True
     _is_gaussian: bool = False  # exp(-distance² / 2) of rows that `distance_sides` prepared
@@ -81,8 +91,10 @@ class Kernel(BaseEstimator, ABC):
         """Gram matrix of the rows of X against those of Y (of X, if Y is None: then exactly symmetric).
 
         Memory: the result, a copy of X and Y, and a few MiB for each thread. Vectors in float32 give float32, all other
-        input gives float64.
+        input gives float64. Two arrays of one dimension are two rows: their value is a number.
         """
+        if self._takes_single_rows and _is_row(X) and _is_row(Y):
+            return self(np.asarray(X)[None], np.asarray(Y)[None])[0, 0]
         return dense_gram(self, self._prepare(X, Y), symmetric=Y is None)
 
     def diag(self, X: Any) -> Array:
@@ -109,8 +121,8 @@ class Kernel(BaseEstimator, ABC):
             return np.empty((n_rows, 0))
         if self.order == 1:
             return np.ones((n_rows, 1))
-        X, _ = self._check_rows(X, None, accept_sparse=False)
-        return np.hstack([np.ones((n_rows, 1)), X])
+        X, _ = self._check_rows(X, None, accept_sparse=self.takes_sparse)
+        return np.hstack([np.ones((n_rows, 1)), X.toarray() if sparse.issparse(X) else X])
 
     def on(self, columns: Any) -> OnColumns:
         """Restrict this kernel to some columns of its input, given by position or, for data frames, by name."""
@@ -122,7 +134,7 @@ class Kernel(BaseEstimator, ABC):
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         """Validate X and Y and bring them into the form in which `_tile` wants them."""
-        X, Y = self._check_rows(X, Y, accept_sparse=self._accepts_sparse)
+        X, Y = self._check_rows(X, Y, accept_sparse=self.takes_sparse)
         dtype = X.dtype
         if self._float64_inside:
             X, Y = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
@@ -232,6 +244,13 @@ class Kernel(BaseEstimator, ABC):
             raise self._complain(parameter, "positive", value, f"give {parameter} > 0")
         return float(number)
 
+    def _number(self, parameter: str) -> float:
+        """The value of a parameter that must be a finite number."""
+        value = getattr(self, parameter)
+        if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(float(value)):
+            raise self._complain(parameter, "a finite number", value, f"give one, like {parameter}=0")
+        return float(value)
+
     def _squared(self, parameter: str, *, or_zero: bool = False) -> float:
         """The square of a positive parameter, which must be a normal number too."""
         value = self._positive(parameter, or_zero=or_zero)
@@ -261,6 +280,11 @@ class Kernel(BaseEstimator, ABC):
             remedy = f"give {parameter}={at_least} or more"
             raise self._complain(parameter, f"a whole number >= {at_least}", value, remedy)
         return int(value)
+
+
+def _is_row(x: Any) -> bool:
+    """Whether x is one row of numbers."""
+    return isinstance(x, np.ndarray | list | tuple) and len(np.shape(x[:1])) == 1
 
 
 def finite(kernel: Kernel, values: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -53,9 +54,18 @@ class _SingleThreaded:
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
+            if self._users == 0:  # a process that was forked inside has been freed already
+                return
             self._users -= 1
             if self._users == 0:
                 self._limiter.restore_original_limits()
+
+    def forget_users(self) -> None:
+        """Free the lock and the libraries in a forked process, where the threads that hold them do not exist."""
+        self._lock = threading.Lock()
+        if self._users:
+            self._users = 0
+            self._limiter.restore_original_limits()
 
 
 # For Mercer's own pools of threads.
@@ -63,6 +73,11 @@ single_threaded_blas = _SingleThreaded(_libraries)
 # For work whose heavy part is SciPy's: threads that NumPy's library leaves spinning after a product with a vector would
 # take the cores from it (a factor of two in `benchmarks/machines.py`).
 single_threaded_numpy = _SingleThreaded(_of_numpy)
+
+if hasattr(os, "register_at_fork"):
+    # Where both are in use, NumPy's comes first and goes last.
+    for _limit in (single_threaded_blas, single_threaded_numpy):
+        os.register_at_fork(after_in_child=_limit.forget_users)
 
 
 def threads_of_eigenproblem(n: int) -> AbstractContextManager[None]:

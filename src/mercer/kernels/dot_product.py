@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.kernels.algebra import _Wrapped, integer_power
-from mercer.kernels.base import Array, Kernel, finite
+from mercer.kernels.base import Array, Kernel, Sides, finite
 
 
 class Linear(Kernel):
@@ -24,7 +24,7 @@ class Linear(Kernel):
     """
 
     linear = True
-    _accepts_sparse = True
+    takes_sparse = True
 
     def _tile(self, left: Any, right: Any) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -75,6 +75,89 @@ class Polynomial(_Wrapped):
     def _slope(self, values: Array) -> Array:
         degree = self._whole("degree", at_least=1)
         return degree * integer_power(values + self._positive("offset", or_zero=True), degree - 1)
+
+
+class Sigmoid(_Wrapped):
+    """Sigmoid tanh(scale xᵀy + offset), the response of a neuron; in general not positive definite.
+
+    Parameters
+    ----------
+    scale : float
+        Factor of the inner product, positive.
+    offset : float
+        Threshold; any finite number.
+
+    Notes
+    -----
+    `order` is None: no choice of the parameters makes it positive definite for all data. Machines take it with the
+    regularizers "l1" and "l2".
+
+    Examples
+    --------
+    >>> from mercer.kernels import Sigmoid
+    >>> Sigmoid(scale=0.5, offset=-1.0)([[1.0], [2.0]]).round(3)
+    array([[-0.462,  0.   ],
+           [ 0.   ,  0.762]])
+    """
+
+    kernel = Linear()
+    order = None
+
+    def __init__(self, scale: float = 1.0, offset: float = 0.0):
+        self.scale = scale
+        self.offset = offset
+
+    def _of_values(self, values: Array) -> Array:
+        values *= self._positive("scale")
+        values += self._number("offset")
+        return np.tanh(values, out=values)
+
+    def _slope(self, values: Array) -> Array:
+        return self._positive("scale") * (1 - self._of_values(values.copy()) ** 2)
+
+
+class Cosine(Linear):
+    """Cosine of the angle between two vectors, xᵀy / (||x|| ||y||); zero if one of them is zero.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Cosine
+    >>> Cosine()([[3.0, 0.0], [1.0, 1.0], [0.0, 0.0]]).round(3)
+    array([[1.   , 0.707, 0.   ],
+           [0.707, 1.   , 0.   ],
+           [0.   , 0.   , 0.   ]])
+    """
+
+    def _prepare(self, X: Any, Y: Any) -> Sides:
+        sides = super()._prepare(X, Y)
+        left = _directions(sides.left)[0]
+        return sides._replace(left=left, right=left if Y is None else _directions(sides.right)[0])
+
+    def _diagonal(self, left: Any, right: Any) -> Array:
+        return np.round(super()._diagonal(left, right))  # 1, or 0 for zero rows
+
+    def _gradient(self, X: Array, Y: Array) -> Array:
+        (X, norms), (Y, _) = _directions(X), _directions(Y)
+        tangent = Y - (X @ Y.T)[..., None] * X[:, None]
+        return tangent * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)[:, None, None]
+
+
+def _directions(X: Any) -> tuple[Any, Array]:
+    """Rows of length one, or zero if they are zero, and the lengths that they had."""
+    largest = np.asarray(abs(X).max(axis=1).toarray() if sparse.issparse(X) else np.abs(X).max(axis=1)).ravel()
+    X = _divided(X, largest)  # squares of large or small numbers would overflow or vanish
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.sum(X * X, axis=1))
+    return _divided(X, norms), largest * norms
+
+
+def _divided(X: Any, lengths: Array) -> Any:
+    """Rows over their lengths, where these are not zero."""
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    if not sparse.issparse(X):
+        return X / lengths[:, None]
+    X = X.copy()
+    X.data /= np.repeat(lengths, np.diff(X.indptr))
+    return X
 
 
 class _Series(NamedTuple):

@@ -42,6 +42,7 @@ class FromFunction(Kernel):
 
     differentiable = False
     takes_vectors = False
+    _takes_single_rows = False
     _exact_diagonal = False  # it would cost a call for each row
 
     def __init__(self, function: Callable[[Any, Any], Any], order: int | None = 0, vectorized: bool = False):
@@ -104,6 +105,17 @@ class Precomputed(Kernel):
     ``Precomputed()(K)`` takes the square symmetric matrix of the training objects. ``Precomputed()(K_new, K)`` takes
     the values of new objects against the training objects, one row for each, and gives them back.
 
+    Parameters
+    ----------
+    positive : bool
+        Your word that the matrix is positive semi-definite. Machines that need that test it otherwise, which may take
+        longer than the fit.
+
+    Notes
+    -----
+    What counts as rounding, in that test and in that of symmetry, depends on the precision in which the matrix was
+    computed; `precision_of` finds it out.
+
     Examples
     --------
     >>> from mercer.kernels import Precomputed
@@ -114,6 +126,17 @@ class Precomputed(Kernel):
 
     differentiable = False
     pairwise = True
+    _takes_single_rows = False
+
+    def __init__(self, positive: bool = False):
+        self.positive = positive
+
+    @property
+    def needs_test(self) -> bool:  # type: ignore[override]
+        """Whether the user has not given his word."""
+        if not isinstance(self.positive, bool | np.bool_):
+            raise self._complain("positive", "True or False", self.positive, "give your word, or none")
+        return not self.positive
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X", estimator=self)
@@ -136,8 +159,36 @@ class Precomputed(Kernel):
         if K.shape[0] != K.shape[1]:
             remedy = "for new objects call it with the training matrix as Y"
             raise self._complain("X", "a square matrix", f"shape {K.shape}", remedy)
-        tolerance = 100 * np.finfo(K.dtype).eps * max(K.max(), -K.min())
+        tolerance = 100 * precision_of(K) * max(K.max(), -K.min())
         for rows, columns in upper_triangle(len(K)):
             if np.any(np.abs(K[rows, columns] - K[columns, rows].T) > tolerance):
                 remedy = "average it with its transpose if the difference is rounding"
                 raise self._complain("X", "a symmetric matrix", "an asymmetric one", remedy)
+
+
+def precision_of(K: Array) -> float:
+    """Relative rounding of the entries of a matrix, whatever type of numbers holds them.
+
+    A matrix was computed in half or single precision if all its entries are numbers of that precision, and the last bit
+    of many of them is set: whole numbers and other short ones are exact. At most 500 rows are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels.given import precision_of
+    >>> K = np.exp(-np.subtract.outer(np.arange(9.0), np.arange(9.0)) ** 2)
+    >>> [float(round(np.log2(precision_of(M)))) for M in (K, K.astype(np.float32).astype(np.float64), np.eye(9))]
+    [-52.0, -23.0, -52.0]
+    """
+    K = K[:: max(1, -(-len(K) // 500))]
+    for kind, bits in ((np.float16, np.uint16), (np.float32, np.uint32)):
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = K.astype(kind)
+        if K.dtype == kind or (np.array_equal(rounded, K) and _fills_its_bits(rounded[rounded != 0].view(bits))):
+            return float(np.finfo(kind).eps)
+    return float(np.finfo(np.float64).eps)
+
+
+def _fills_its_bits(numbers: Array) -> bool:
+    """Whether the last bit is set in a tenth of the numbers or more: in rounded ones it is in half of them."""
+    return bool(np.count_nonzero(numbers & 1) > 0.1 * numbers.size)

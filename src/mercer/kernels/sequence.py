@@ -33,6 +33,7 @@ class WeightedDegree(Kernel):
 
     differentiable = False
     takes_vectors = False
+    _takes_single_rows = False
 
     def __init__(self, degree: int = 3):
         self.degree = degree
@@ -49,7 +50,7 @@ class WeightedDegree(Kernel):
     def _tile(self, left: Array, right: Array) -> Array:
         from mercer.kernels.sequence_numba import weighted_degree_tile
 
-        left, right = (np.require(side, requirements=["C", "W"]) for side in (left, right))
+        left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
         return np.asarray(weighted_degree_tile(left, right, self._run_weights()))
 
     def _diagonal(self, left: Array, right: Array) -> Array:

@@ -32,7 +32,7 @@ class Stationary(Kernel):
 
     translation_invariant = True
     has_spectrum = True
-    _accepts_sparse = True
+    takes_sparse = True
     _exact_near_zero = False
     _length_parameter: str | None = None
 

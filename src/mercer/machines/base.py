@@ -369,7 +369,8 @@ class KernelMachine(BaseEstimator):
         tags = super().__sklearn_tags__()
         kernel = self.kernel
         tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
-        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "_accepts_sparse", False))
+        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "takes_sparse", False))
+        tags.input_tags.positive_only = not getattr(kernel, "takes_negative", True)
         return tags
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from mercer.kernels import Kernel
+from mercer.kernels.given import precision_of
 from mercer.kernels.gram import Gram
 from mercer.solvers.cholesky import Cholesky
 
@@ -18,7 +19,7 @@ Array = NDArray[Any]
 
 # Rows on which a matrix that is not formed is looked at.
 _N_LOOKED_AT = 500
-# Negative eigenvalues up to this share of the largest are rounding.
+# Negative eigenvalues up to this share of the largest are rounding, or more in low precision.
 _ROUNDING = 1e-8
 
 
@@ -31,6 +32,8 @@ class TrainingMatrix:
         For solvers that never form it.
     formed : array
         The matrix, computed once.
+    rounding : float
+        About the norm of the errors in the matrix; of importance for one that was given in low precision.
     """
 
     def __init__(self, kernel: Kernel, X: Any, *, needs_positive: bool):
@@ -40,13 +43,18 @@ class TrainingMatrix:
         n = self.operator.shape[0]
         some = np.unique(np.linspace(0, n - 1, min(n, _N_LOOKED_AT)).astype(np.intp))
         _warn_if_degenerate(kernel, self.operator.block(some, some))
+        rows = self.operator.block(some) if kernel.pairwise else np.empty((0, n))
+        self.precision = precision_of(rows)
+        # Independent errors of standard deviations s_ij make a matrix of norm 2 max_i (Σ_j s_ij²)^½, and those of
+        # rounding are uniform: s_ij = precision |K_ij| / 12^½.
+        self.rounding = self.precision / np.sqrt(3.0) * float(np.linalg.norm(rows, axis=1).max(initial=0.0))
 
     @cached_property
     def formed(self) -> Array:
         """The whole matrix; a precomputed one is refused if it is indefinite where that matters."""
-        K = self.operator.toarray().astype(np.float64, copy=False)
-        if self._needs_positive and self._kernel.pairwise:
-            _refuse_indefinite(K)
+        K = self.operator.toarray(np.float64)
+        if self._needs_positive and self._kernel.needs_test:
+            _refuse_indefinite(K, max(_ROUNDING, 100 * self.precision))
         return K
 
 
@@ -66,17 +74,20 @@ def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
     warnings.warn(f"The Gram matrix of {kernel!r} is numerically {message}.", UserWarning, stacklevel=6)
 
 
-def _refuse_indefinite(K: Array) -> None:
-    """An error if an eigenvalue is negative by more than rounding; a factorisation usually tells that none is."""
+def _refuse_indefinite(K: Array, rounding: float) -> None:
+    """An error if an eigenvalue is negative by more than rounding, which is a share of the largest.
+
+    A factorisation usually tells that none is.
+    """
     n, raised = len(K), K.copy()
-    raised[np.diag_indices(n)] += _ROUNDING * max(K.diagonal().max(), K.sum() / n)  # below the largest eigenvalue
+    raised[np.diag_indices(n)] += rounding * max(K.diagonal().max(), K.sum() / n)  # below the largest eigenvalue
     try:
         Cholesky(raised)
     except LinAlgError:
         smallest, largest = np.linalg.eigvalsh(K)[[0, -1]]
-        if smallest >= -_ROUNDING * max(largest, -smallest):
+        if smallest >= -rounding * max(largest, -smallest):
             return
         raise ValueError(
             f"A precomputed Gram matrix must be positive semi-definite for this regularizer, got an eigenvalue of "
-            f"{smallest:.3g}; mend the matrix, or choose the regularizer 'l1' or 'l2'."
+            f"{smallest:.3g} beside {largest:.3g}; mend the matrix, or choose the regularizer 'l1' or 'l2'."
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,8 @@ Array = NDArray[Any]
 
 # Up to this number of distinct rows an eigendecomposition takes seconds; a search takes a tenth of that.
 _MANY_ROWS = 2000
+# The least penalty that is tried by default, in units of the rounding of K: eigenvalues below it are hardly known.
+_ABOVE_ROUNDING = 4.0
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -34,7 +37,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         By default a Gaussian whose width is the median distance of the data.
     penalties : float or array, optional
         Penalties to choose from; by default from 1e-10 to 1e2 times the mean eigenvalue of K, 60 of them, or 25 for
-        conjugate gradients. One number fixes it.
+        conjugate gradients, but for those below the rounding of a precomputed K. One number fixes it.
     parametric : None, "constant", "linear" or list
         Unpenalised functions, as in `SupportVectorRegressor`.
     solver : {"auto", "eigen", "conjugate_gradients"}
@@ -137,7 +140,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         if self.solver_ == "eigen":
             fits = self._by_eigen(matrix.formed, Phi, samples)
         else:
-            fits = self._by_conjugate_gradients(X, matrix.operator, Phi, samples)
+            fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
         self._store(X, used, fits, single=y.ndim == 1)
         return self
 
@@ -156,32 +159,35 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         # An orthonormal basis Q of the complement of Φ turns the saddle-point system into (QᵀKQ + penalty) b = Qᵀy.
         Q = np.linalg.qr(root * Phi, mode="complete")[0][:, Phi.shape[1] :]
         values, vectors = eigh(Q.T @ (root * K * root.T) @ Q)
-        values = np.maximum(values, 0.0)
         basis = Q @ vectors
         z = basis.T @ (root * targets)
-        self.penalties_ = self._grid(float(values.mean()) if values.size else 0.0)
+        rounding = -float(values.min(initial=0.0))  # a positive matrix has no negative eigenvalues
+        self.penalties_ = self._grid(float(values.mean()) if values.size else 0.0, rounding)
         squared = basis**2
         errors = []
         for penalty in self.penalties_:
-            inverse = 1.0 / (values + penalty)
+            inverse = 1.0 / _raised(values, penalty)
             left_out = basis @ (inverse[:, None] * z)
             left_out /= np.maximum(squared @ inverse, np.finfo(np.float64).tiny)[:, None]
             errors.append(samples.error(left_out / root))
         self.leave_one_out_error_ = np.array(errors)
         self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
-        B = root * (basis @ (z / (values + self.penalty_)[:, None]))
+        B = root * (basis @ (z / _raised(values, self.penalty_)[:, None]))
         d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
         programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
         return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
 
-    def _by_conjugate_gradients(self, X: Any, gram: Gram, Phi: Array, samples: Samples) -> list[Expansion]:
+    def _by_conjugate_gradients(
+        self, X: Any, gram: Gram, rounding: float, Phi: Array, samples: Samples
+    ) -> list[Expansion]:
         """One solution for each penalty that is tried."""
         starts, max_iter, interrupted = None, self.max_iter, False
         if self.penalties is not None and np.size(self.penalties) == 1:
             self.penalties_, best = self._grid(1.0), 0
         else:
             search = PenaltySearch(self.kernel_, X, Phi, samples, self.memory)
-            found = search.run(self._grid, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+            grid = partial(self._grid, rounding=rounding)
+            found = search.run(grid, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
             self.penalties_, best, self.validation_error_ = found.penalties, found.best, found.errors
             starts, interrupted = found.starts, found.interrupted
             max_iter = 0 if interrupted else max_iter
@@ -228,11 +234,18 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 f"penalties of KernelRidge must be positive numbers, got {self.penalties!r}; give one or a list."
             )
 
-    def _grid(self, mean_eigenvalue: float) -> Array:
+    def _grid(self, mean_eigenvalue: float, rounding: float = 0.0) -> Array:
+        """Penalties to choose from; by default none that leaves K + penalty to rounding."""
         if self.penalties is not None:
             return np.atleast_1d(np.asarray(self.penalties, dtype=np.float64))
         scale = mean_eigenvalue if mean_eigenvalue > 0 else 1.0
-        return scale * np.geomspace(1e-10, 1e2, 60 if self.solver_ == "eigen" else 25)
+        penalties = scale * np.geomspace(1e-10, 1e2, 60 if self.solver_ == "eigen" else 25)
+        return penalties[min(np.searchsorted(penalties, _ABOVE_ROUNDING * rounding), len(penalties) - 1) :]
+
+
+def _raised(values: Array, penalty: float) -> Array:
+    """Eigenvalues plus a penalty; where it is too small for that to be positive, negative ones count as zero."""
+    return (values if penalty > -2 * values.min(initial=0.0) else np.maximum(values, 0.0)) + penalty
 
 
 def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion:

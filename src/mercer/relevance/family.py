@@ -70,7 +70,7 @@ def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         return X
     # A matrix that was computed in single precision must not look as if it were accurate to double precision.
     dtype: Any = [np.float64, np.float32] if kernels[0].pairwise else np.float64
-    sparse = "csr" if all(k._accepts_sparse for k in kernels) else False
+    sparse = "csr" if all(k.takes_sparse for k in kernels) else False
     fewest = _FEWEST_ROWS if reset else 1
     return validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, reset=reset, ensure_min_samples=fewest)
 
@@ -79,6 +79,7 @@ def kernel_tags(tags: Any, kernel: Any) -> Any:
     """Say in the tags of an estimator which input its kernels take."""
     kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
     tags.input_tags.pairwise = any(getattr(k, "pairwise", False) for k in kernels)
-    tags.input_tags.sparse = all(k is None or getattr(k, "_accepts_sparse", False) for k in kernels)
+    tags.input_tags.sparse = all(k is None or getattr(k, "takes_sparse", False) for k in kernels)
+    tags.input_tags.positive_only = not all(getattr(k, "takes_negative", True) for k in kernels)
     tags.target_tags.required = True
     return tags

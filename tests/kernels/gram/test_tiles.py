@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian, Linear
-from mercer.kernels.blas import allowed_threads
+from mercer.kernels.blas import allowed_threads, single_threaded_blas, single_threaded_numpy
 from mercer.kernels.gram import Gram
 from mercer.kernels.tiles import run_threaded
 
@@ -82,6 +82,86 @@ def test_a_forked_process_starts_threads_of_its_own(X):
     child.start()
     child.join(60)
     assert child.exitcode == 0
+
+
+def ends_well(target):
+    """Whether a forked process ends within a time limit, with no error."""
+    child = multiprocessing.get_context("fork").Process(target=target)
+    child.start()
+    child.join(60)
+    if child.exitcode is None:
+        child.kill()
+    return child.exitcode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("limit", [single_threaded_blas, single_threaded_numpy], ids=["all", "NumPy's"])
+def test_a_forked_process_is_free_of_what_other_threads_hold(limit, X):
+    before, expected = allowed_threads(), Gaussian()(X)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with limit, limit._lock:
+            held.set()
+            done.wait()
+
+    def compute():
+        assert allowed_threads() == before
+        np.testing.assert_array_equal(Gaussian()(X), expected)
+        with limit:
+            pass
+        assert allowed_threads() == before
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        assert ends_well(compute)
+    finally:
+        done.set()
+        thread.join()
+    assert allowed_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_processes_may_be_forked_while_a_thread_computes(X):
+    stop, expected = threading.Event(), Gram(Gaussian(), X) @ X
+
+    def compute():
+        np.testing.assert_allclose(Gram(Gaussian(), X) @ X, expected)
+
+    def loop():
+        while not stop.is_set():
+            compute()
+
+    # OpenBLAS does not survive a fork during a product on several threads, see docs/processes.md.
+    with threadpool_limits(limits=1, user_api="blas"):
+        thread = threading.Thread(target=loop)
+        thread.start()
+        try:
+            assert all(ends_well(compute) for _ in range(10))
+        finally:
+            stop.set()
+            thread.join(60)
+    assert not thread.is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_may_be_forked_inside():
+    before = allowed_threads()
+
+    def leave():
+        single_threaded_blas.__exit__()
+        with single_threaded_blas:
+            assert allowed_threads() == 1
+        assert allowed_threads() == before
+
+    with single_threaded_blas:
+        assert ends_well(leave)
+    assert allowed_threads() == before
 
 
 def test_every_tile_is_visited_once():

@@ -192,7 +192,7 @@ def _sum_of_rows(K: Array, rows: Array, weights: Array) -> Array:
     """Σ_i weights_i K[rows_i], in float64."""
     from mercer.kernels.gram.rows_numba import add_rows
 
-    weights, total = weights.astype(K.dtype, copy=False), np.zeros(K.shape[1])
+    weights, total = np.ascontiguousarray(weights, dtype=K.dtype), np.zeros(K.shape[1])
 
     def work(tile: Any, _: None) -> None:
         add_rows(K, rows, weights, tile[0].start, total[tile[0]])

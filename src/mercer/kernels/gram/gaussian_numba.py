@@ -13,14 +13,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import float32, float64, njit, void
 
 from mercer.kernels.exponential_numba import power_of_two
+from mercer.kernels.read_only_numba import read_only
 
 BLOCK = 384  # columns of a block
 # exp(-r² / 2) = 2^-(scale r)²
 _SCALE = math.sqrt(0.5 / math.log(2.0))
-_TYPES = ("f8", "f4")
+_TYPES = (float64, float32)
+_SUMS = float64[:, ::1]
 _COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
@@ -84,9 +86,12 @@ def _multiple_of_four(n):  # type: ignore[no-untyped-def]
     return (n + 3) // 4 * 4
 
 
-@njit(
-    [f"void({t}[:,:], {t}[:,:], {t}[:,::1], f8[:,::1], {t}[:,::1], f8[:,::1])" for t in _TYPES], cache=True, **_COMPILE
-)
+def _add_products_of(t: Any) -> Any:
+    rows, vectors = read_only(t, 2, "A"), read_only(t, 2)
+    return void(rows, rows, vectors, _SUMS, vectors, _SUMS)
+
+
+@njit([_add_products_of(t) for t in _TYPES], cache=True, **_COMPILE)
 def add_products(X, Y, V, sums, W, transposed_sums):  # type: ignore[no-untyped-def]
     """Add K V to sums and, unless W is empty, Kᵀ W to transposed_sums, for the Gram matrix K of rows X against Y."""
     n_dims, n_vectors = _multiple_of_four(X.shape[1]), V.shape[1]
@@ -131,7 +136,7 @@ def add_products(X, Y, V, sums, W, transposed_sums):  # type: ignore[no-untyped-
                     below[c, j] = 0.0
 
 
-@njit([f"{t}({t}[:,:], {t}[:,:], {t}[:,::1])" for t in _TYPES], cache=True, **_COMPILE)
+@njit([t(read_only(t, 2, "A"), read_only(t, 2, "A"), t[:, ::1]) for t in _TYPES], cache=True, **_COMPILE)
 def fill(X, Y, out):  # type: ignore[no-untyped-def]
     """Write the Gram matrix of rows X against Y; what it returns only keeps the compiler from dropping the sums.
 

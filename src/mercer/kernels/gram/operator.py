@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 from tqdm import tqdm
 
@@ -74,9 +74,10 @@ class Gram(LinearOperator):
         self._sides: Sides = kernel._prepare(X, Y)
         super().__init__(np.dtype(self._sides.dtype), self._sides.shape)
 
-    def toarray(self) -> Array:
-        """The whole matrix."""
-        return dense_gram(self.kernel, self._sides, symmetric=self.symmetric)
+    def toarray(self, dtype: DTypeLike | None = None) -> Array:
+        """The whole matrix, in the precision of the rows or in another one."""
+        sides = self._sides if dtype is None else self._sides._replace(dtype=dtype)
+        return dense_gram(self.kernel, sides, symmetric=self.symmetric)
 
     def for_products(self, memory: int) -> Gram | Array:
         """What to take for many products: the whole matrix, if `memory` bytes hold it and each would evaluate it anew.
@@ -87,7 +88,7 @@ class Gram(LinearOperator):
         sides, n_values, one = self._sides, self.shape[0] * self.shape[1], np.empty((self.shape[1], 1))
         if not _MANY_VALUES <= n_values <= memory // 8 or not self.kernel._forms_tiles(sides.left, sides.right, one):
             return self
-        return dense_gram(self.kernel, sides._replace(dtype=np.float64), symmetric=self.symmetric)
+        return self.toarray(np.float64)
 
     def diagonal(self) -> Array:
         """Diagonal of a symmetric Gram matrix."""
@@ -201,8 +202,8 @@ class Gram(LinearOperator):
         return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
 
     def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
-        bar: Iterable[Tile] = tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile", disable=not self.verbose)
-        return bar
+        # A bar that is not shown would still take a lock, which a fork may copy in its locked state.
+        return tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile") if self.verbose else tiles
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

@@ -6,20 +6,16 @@ Written by hand: a product with chosen rows that are far apart is in no library.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import float32, float64, intp, njit, void
 
+from mercer.kernels.read_only_numba import read_only
+
+_TYPES = (float32, float64)
+_POSITIONS = read_only(intp, 1)
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
-def _signatures(of_kind: Any) -> list[Any]:
-    """For both precisions; the matrix may be one that must not be written to."""
-    return [of_kind(kind, types.Array(kind, 2, "C", readonly=True)) for kind in (types.float32, types.float64)]
-
-
-@njit(
-    _signatures(lambda kind, matrix: types.void(matrix, types.intp[::1], kind[::1], types.intp, types.float64[::1])),
-    **_COMPILE,
-)
+@njit([void(read_only(t, 2), _POSITIONS, read_only(t, 1), intp, float64[::1]) for t in _TYPES], **_COMPILE)
 def add_rows(K, rows, weights, first, sums):  # type: ignore[no-untyped-def]
     """Add Σ_i weights_i K[rows_i] to sums, for as many columns from `first` on as it is long.
 
@@ -39,12 +35,7 @@ def add_rows(K, rows, weights, first, sums):  # type: ignore[no-untyped-def]
             sums[j] += weight * row[j]
 
 
-@njit(
-    _signatures(
-        lambda kind, matrix: types.void(matrix, *[types.intp[::1]] * 3, kind[:, ::1], types.intp[::1]),
-    ),
-    **_COMPILE,
-)
+@njit([void(read_only(t, 2), *[_POSITIONS] * 3, t[:, ::1], _POSITIONS) for t in _TYPES], **_COMPILE)
 def copy_parts(K, rows, ascending, ranks, out, places):  # type: ignore[no-untyped-def]
     """Write K[rows][:, ascending[ranks]] to the rows `places` of `out`.
 

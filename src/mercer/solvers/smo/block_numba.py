@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
+from numba import boolean, float32, float64, int64, njit, types
 from numba.extending import intrinsic
+
+from mercer.kernels.read_only_numba import read_only
 
 # Long enough that the ends of the vectorised sweeps cost little, short enough to look for one variable in it.
 _CHUNK = 256
@@ -16,6 +18,9 @@ _LEAST_CURVATURE = 1e-12
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
 _FAST = {"contract", "reassoc", "nsz", "nnan"}
+_BOX, _VECTOR = read_only(float64, 2), read_only(float64, 1)
+_PAIR, _TRIPLE = types.UniTuple(float64, 2), types.UniTuple(float64, 3)  # type: ignore[no-untyped-call]
+_STEPS_AND_VIOLATION = types.Tuple((int64, float64))  # type: ignore[no-untyped-call]
 
 
 def _vectorised(name: str) -> Any:
@@ -37,7 +42,7 @@ _minimum = _vectorised("minnum")
 _maximum = _vectorised("maxnum")
 
 
-@njit("UniTuple(float64, 2)(float64[:,::1], int64, float64, boolean)", **_COMPILE)
+@njit(_PAIR(_BOX, int64, float64, boolean), **_COMPILE)
 def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     """Slope and curvature of the price of variable k at b, on the side to which it moves."""
     if b > 0 or (rising and b == 0):
@@ -45,14 +50,14 @@ def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     return -box[3, k] + box[5, k] * b, box[5, k]
 
 
-@njit("UniTuple(float64, 3)(float64[:,::1], int64, float64)", **_COMPILE)
+@njit(_TRIPLE(_BOX, int64, float64), **_COMPILE)
 def _slopes(box, k, b):  # type: ignore[no-untyped-def]
     """Slopes of the price of variable k right and left of b, infinite at bounds; curvature to the left."""
     right, left = _price(box, k, b, True)[0], _price(box, k, b, False)
     return right if b < box[1, k] else np.inf, left[0] if b > box[0, k] else -np.inf, left[1]
 
 
-@njit("float64(float64[:,::1], int64, float64, float64, boolean)", **_COMPILE)
+@njit(float64(_BOX, int64, float64, float64, boolean), **_COMPILE)
 def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     """Length of the step from b at which the price of variable k changes its form next: a bound, or zero."""
     if rising:
@@ -60,7 +65,7 @@ def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     return b if b - step > 0 else b - box[0, k]
 
 
-@njit("float64(float64, float64, float64[::1], float64[:,::1], int64, int64, boolean, float64)", **_COMPILE)
+@njit(float64(float64, float64, _VECTOR, _BOX, int64, int64, boolean, float64), **_COMPILE)
 def _line_search(g_i, g_j, B, box, i, j, rising, curvature):  # type: ignore[no-untyped-def]
     """Step of variable i, and of j the other way (unless j < 0), to the exact minimum: piecewise quadratic."""
     step = 0.0
@@ -94,7 +99,7 @@ def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
     return low if reached <= low + near else reached
 
 
-@njit([f"int64({kind}[::1], {kind}[::1], int64, {kind}, boolean)" for kind in ("float32", "float64")], **_COMPILE)
+@njit([int64(read_only(t, 1), read_only(t, 1), int64, t, boolean) for t in (float32, float64)], **_COMPILE)
 def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
     """The variable of a chunk that wants most to rise (or to fall): the last with the value that was found, if any."""
     start, stop = chunk * _CHUNK, min(g.size, chunk * _CHUNK + _CHUNK)
@@ -114,9 +119,8 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 @njit(
     [
-        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], boolean, float64, "
-        "int64)"
-        for kind in ("float32", "float64")
+        _STEPS_AND_VIOLATION(read_only(t, 2), int64, t[::1], float64[::1], _BOX, boolean, float64, int64)
+        for t in (float32, float64)
     ],
     fastmath=_FAST,
     **_COMPILE,

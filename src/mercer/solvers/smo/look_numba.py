@@ -6,7 +6,9 @@ The rows of `box` are low, high, up, down, curve_up, curve_down of each variable
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import float64, njit, types
+
+from mercer.kernels.read_only_numba import read_only
 
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Bounds and slopes may be infinite; there are no NaN.
@@ -14,13 +16,10 @@ _FAST = {"contract", "reassoc", "nsz", "nnan"}
 # Halvings of the interval in which the offset lies.
 _HALVINGS = 12
 _LEAST_CURVE = 1e-300
+_VECTOR, _BOX, _PAIR = read_only(float64, 1), read_only(float64, 2), types.UniTuple(float64, 2)  # type: ignore[no-untyped-call]
 
 
-@njit(
-    "UniTuple(float64, 2)(float64[::1], float64[::1], float64[:,::1], float64[::1], float64[::1])",
-    fastmath=_FAST,
-    **_COMPILE,
-)
+@njit(_PAIR(_VECTOR, _VECTOR, _BOX, float64[::1], float64[::1]), fastmath=_FAST, **_COMPILE)
 def derivatives(B, g, box, rising, falling):  # type: ignore[no-untyped-def]
     """Derivatives of the dual objective, to be minimised, where variables rise and where they fall; their extremes.
 
@@ -39,7 +38,7 @@ def derivatives(B, g, box, rising, falling):  # type: ignore[no-untyped-def]
     return least, most
 
 
-@njit("float64(float64[::1], float64[:,::1], float64)", fastmath=_FAST, **_COMPILE)
+@njit(float64(_VECTOR, _BOX, float64), fastmath=_FAST, **_COMPILE)
 def _excess(g, box, multiplier):  # type: ignore[no-untyped-def]
     """Σ_i of the b in the box that minimise (g_i - multiplier) b + price_i(b)."""
     low, high, up, down, curve_up, curve_down = box[0], box[1], box[2], box[3], box[4], box[5]
@@ -52,7 +51,7 @@ def _excess(g, box, multiplier):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit("float64(float64[::1], float64[:,::1], float64, float64)", **_COMPILE)
+@njit(float64(_VECTOR, _BOX, float64, float64), **_COMPILE)
 def best_multiplier(g, box, low, high):  # type: ignore[no-untyped-def]
     """The multiplier of ΣB between `low` and `high` for which the primal value is least.
 
@@ -67,11 +66,7 @@ def best_multiplier(g, box, low, high):  # type: ignore[no-untyped-def]
     return 0.5 * (low + high)
 
 
-@njit(
-    "UniTuple(float64, 2)(float64[::1], float64[::1], float64[::1], float64[:,::1], float64)",
-    fastmath=_FAST,
-    **_COMPILE,
-)
+@njit(_PAIR(_VECTOR, _VECTOR, _VECTOR, _BOX, float64), fastmath=_FAST, **_COMPILE)
 def values(B, g, y, box, multiplier):  # type: ignore[no-untyped-def]
     """Values of the primal and of the dual program where g = KB - y, with the offset of a multiplier of ΣB."""
     low, high, up, down, curve_up, curve_down = box[0], box[1], box[2], box[3], box[4], box[5]

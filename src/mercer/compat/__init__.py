@@ -1,0 +1,5 @@
+"""Bridges to scikit-learn."""
+
+from mercer.compat.kernels import ScikitLearnKernel
+
+__all__ = ["ScikitLearnKernel"]
