@@ -24,7 +24,7 @@ from mercer.machines.reduction import reduce_expansion
 from mercer.machines.samples import checked_weights
 from mercer.problems import KernelProgram
 from mercer.regularizers import Penalty, as_regularizer
-from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver
+from mercer.solvers import SOLVERS, Solver, SolverResult, check_options, check_solver_name, choose_solver
 
 Array = NDArray[Any]
 
@@ -55,7 +55,7 @@ class KernelMachine(BaseEstimator):
     C: Any
     regularizer: Any
     parametric: Any
-    solver: str
+    solver: str | Solver
     tol: float
     max_iter: int | None
     low_rank_tol: float | None
@@ -121,7 +121,7 @@ class KernelMachine(BaseEstimator):
         expansions, stopped = [], False
         for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
-            solver = SOLVERS[self.solver_]
+            solver = self.solver if isinstance(self.solver, Solver) else SOLVERS[self.solver_]
             if solver.needs_matrix and not program.in_memory:
                 program = replace(program, gram=task.matrix.formed)
             result = solver.solve(
@@ -161,6 +161,13 @@ class KernelMachine(BaseEstimator):
         if self.low_rank_tol is not None:
             gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
         penalty = regularizer.penalty(gram, columns)
+        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if penalty.gram is not None else ()
+        if len(priced):
+            raise ValueError(
+                f"regularizer of {type(self).__name__} must leave the polynomials of {self.kernel_!r} free, got "
+                f"{regularizer!r}; give the parametric columns {np.asarray(priced).tolist()} the weight 0, or choose "
+                "'rkhs'."
+            )
         common: dict[str, Any] = {
             "conditional": bool(self.kernel_.order),
             "budget": budget,
@@ -183,6 +190,9 @@ class KernelMachine(BaseEstimator):
     def regularization_path(self, X: Any, y: Any, Cs: ArrayLike, sample_weight: Any = None) -> list[Self]:
         """Machines fitted with each of several C, in the order given; each starts from the one with the next smaller C.
 
+        A number C of this machine is replaced by each of `Cs`. A pair, or one number for each sample, is multiplied by
+        them, so that samples and sides keep their ratios. Each machine equals a single fit with its `C`.
+
         They share one Gram matrix and what is known of its products. After Ctrl-C the list ends early: it holds the
         machines that were fitted, of which the one with the largest C was interrupted.
 
@@ -194,6 +204,9 @@ class KernelMachine(BaseEstimator):
         >>> path = SupportVectorRegressor().regularization_path(X, y, [10.0, 0.1, 1.0])
         >>> [machine.C for machine in path]
         [10.0, 0.1, 1.0]
+        >>> path = SupportVectorRegressor(C=(1.0, 3.0)).regularization_path(X, y, [0.5, 10.0])
+        >>> [tuple(map(float, machine.C)) for machine in path]
+        [(0.5, 1.5), (10.0, 30.0)]
         """
         values = np.asarray(Cs, dtype=np.float64)
         if values.ndim != 1 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
@@ -205,7 +218,8 @@ class KernelMachine(BaseEstimator):
         machine = clone(self)
         machine._shared = []
         for i in np.argsort(values):
-            machine = copy(machine).set_params(C=float(values[i]), warm_start=True).fit(X, y, sample_weight)
+            C = _scaled(self.C, float(values[i]))
+            machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
             if any(result.status == "interrupted" for result in machine._results):
                 break
@@ -366,6 +380,13 @@ class KernelMachine(BaseEstimator):
 def _default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
     return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
+
+
+def _scaled(C: Any, factor: float) -> Any:
+    """A multiple of a C that differs by side or by sample; the factor itself in place of a single number."""
+    if isinstance(C, tuple):
+        return tuple(factor * np.asarray(side, dtype=np.float64) for side in C)
+    return factor * np.asarray(C, dtype=np.float64) if np.ndim(C) else factor
 
 
 def _ending_at_once(iteration: int, values: Any) -> bool:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from mercer.losses import Hinge, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.samples import rows_in_use
+from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
@@ -61,7 +62,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
 from mercer.machines.base import Expansion, KernelMachine
 from mercer.machines.samples import rows_in_use
+from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
@@ -59,8 +60,10 @@ class SupportVectorRegressor(_Regressor):
     parametric : None, "constant", "linear" or list
         Unpenalised functions: a list replaces the constant, its items are "constant", "linear" or callables that take X
         and return one column.
-    solver : {"auto", "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients"}
-        "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why.
+    solver : str or Solver
+        "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why. Or one of
+        "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients", or an object
+        with parameters of its own: ``mercer.solvers.SMO(block=2000)``.
     tol : float
         Relative gap (primal - dual) / (|primal| + 1) to reach.
     max_iter : int, optional
@@ -119,7 +122,7 @@ class SupportVectorRegressor(_Regressor):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
@@ -198,7 +201,7 @@ class NuSupportVectorRegressor(_Regressor):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,

@@ -67,10 +67,10 @@ class InteriorPoint(Solver):
         """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
         if not problem.in_memory:
             return NOT_IN_MEMORY
-        if problem.conditional and problem.gram is not None and np.any(problem.bounds > 0):
+        if problem.conditional and problem.gram is not None and np.all(problem.bounds > 0):
             return (
-                "the kernel is only conditionally positive definite, and columns have a price: its polynomials must be "
-                "free; choose the regularizer 'rkhs'"
+                "the kernel is only conditionally positive definite, and all columns have a price: its polynomials "
+                "must be free; choose the regularizer 'rkhs'"
             )
         if problem.budget is not None and not problem.is_absolute:
             return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
