@@ -65,6 +65,15 @@ class Sum(_Pair):
         return None if None in orders else max(orders)  # type: ignore[type-var]
 
     @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """Whether both parts are."""
+        return self.left.linear and self.right.linear
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Sum of those of both parts."""
+        return self.left.linear_coefficients(X, coef) + self.right.linear_coefficients(X, coef)
+
+    @property
     def has_spectrum(self) -> bool:  # type: ignore[override]
         """Whether both parts have one and take the same frequencies."""
         return self.left.has_spectrum and self.right.has_spectrum and self.left.stationary == self.right.stationary
@@ -216,6 +225,15 @@ class Scaled(_Wrapped):
         return self.kernel.order
 
     @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.linear
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """A multiple of those of the kernel."""
+        return self._of_values(self.kernel.linear_coefficients(X, coef))
+
+    @property
     def has_spectrum(self) -> bool:  # type: ignore[override]
         """That of the kernel."""
         return self.kernel.has_spectrum
@@ -306,6 +324,18 @@ class OnColumns(Kernel):
     def differentiable(self) -> bool:  # type: ignore[override]
         """That of the kernel."""
         return self.kernel.differentiable
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """That of the kernel."""
+        return self.kernel.linear
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Those of the kernel, and zero in the columns that it does not see."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        result = np.zeros((X.shape[1], *np.shape(coef)[1:]))
+        np.add.at(result, self._positions(X), self.kernel.linear_coefficients(self._select(X), coef))
+        return result
 
     def polynomial_part(self, X: Any) -> Array:
         """The polynomials of the kernel in its columns."""

@@ -23,7 +23,13 @@ class Linear(Kernel):
            [2., 1.]])
     """
 
+    linear = True
     _accepts_sparse = True
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Σ_i coef_i x_i."""
+        X, _ = self._check_rows(X, None, accept_sparse=True)
+        return np.asarray(X.T @ coef, dtype=np.float64)
 
     def _tile(self, left: Any, right: Any) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
 from mercer.losses import Loss
+from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
@@ -48,7 +49,7 @@ class Task:
     programs: list[KernelProgram]
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(DerivedAttributes, BaseEstimator):
     """Base of the machines."""
 
     kernel: Any

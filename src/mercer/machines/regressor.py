@@ -90,6 +90,11 @@ class SupportVectorRegressor(_Regressor):
         Coefficients of the parametric columns.
     intercept_ : float
         That of the constant; 0 if there is none.
+    coef_ : array of shape (n_targets, n_features)
+        Slopes, if the function is linear: its values are ``X @ coef_.T + intercept_``. It exists for linear kernels and
+        parametric functions that are linear in X.
+    n_support_ : array of shape (n_targets,)
+        Number of support vectors of each target.
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each. Lists for several
         targets.
