@@ -28,6 +28,88 @@ Array = NDArray[Any]
 _FOLDS = 5
 
 
+class Classifier(ClassifierMixin, KernelMachine):
+    """What the classifiers share."""
+
+    class_weight: Any = None
+
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, list[Array], tuple[Array, Array], Array]:
+        """Rows with a weight, labels ±1 for each machine, weights below and above, and the positions of the rows."""
+        X = self._rows(X, reset=True)
+        self._codes = self._class_codes(X, y)
+        weight = checked_weights(self, sample_weight, len(self._codes))
+        used = np.flatnonzero(weight)
+        codes = self._codes[used]
+        if len(np.unique(codes)) < len(self.classes_):
+            raise ValueError(
+                f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
+                "weight only; leave its samples out."
+            )
+        self.class_weight_ = self._factors(codes, weight[used])
+        below, above = self._weights(weight * self.class_weight_[self._codes], len(weight))
+        targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
+        return rows_in_use(X, used, self.kernel), targets, (below[used], above[used]), used
+
+    def _class_codes(self, X: Any, y: Any) -> Array:
+        """The number of the class of each row; `classes_` are the labels."""
+        if y is None:
+            raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y of {type(self).__name__} must hold two classes or more, got 1 class: {self.classes_[0]!r}; "
+                "give samples of another class."
+            )
+        return np.asarray(codes)
+
+    @property
+    def _positives(self) -> list[int]:
+        """The class that each machine tells from the rest: the second of two, or each of more."""
+        return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+
+    def _factors(self, codes: Array, weight: Array) -> Array:
+        """Factors of the weights for each class."""
+        given, classes = self.class_weight, self.classes_.tolist()
+        if given is None:
+            return np.ones(len(classes))
+        if isinstance(given, str) and given == "balanced":
+            return weight.sum() / (len(classes) * np.bincount(codes, weight))
+        if not isinstance(given, Mapping) or not all(is_positive(factor) for factor in given.values()):
+            raise ValueError(
+                f"class_weight of {type(self).__name__} must be None, 'balanced', or a dict of positive numbers by "
+                f"class, got {given!r}; leave samples out instead of weighing them by zero."
+            )
+        unknown = [label for label in given if label not in classes]
+        if unknown:
+            raise ValueError(
+                f"class_weight of {type(self).__name__} must name classes of y, {classes}, got {unknown}; correct the "
+                "labels."
+            )
+        return np.array([float(given.get(label, 1.0)) for label in classes])
+
+    def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Values of the fitted function: positive for the second class, or one column for each class.
+
+        ``dtype=np.float32`` as in `SupportVectorRegressor.predict`.
+        """
+        return self._function(X, dtype)
+
+    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Labels; ``dtype=np.float32`` is faster and may change those closer to the boundary than the error."""
+        values = self.decision_function(X, dtype=dtype)
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]
+
+    @property
+    def n_support_(self) -> Array:
+        """Number of support vectors of each class."""
+        check_is_fitted(self, "dual_coef_")
+        return np.bincount(self._codes[self.support_], minlength=len(self.classes_))
+
+
 def _has_probabilities(machine: SupportVectorClassifier) -> bool:
     """Whether there are probabilities, or an error that says how to get them."""
     if machine.probability or getattr(machine.loss, "has_probability", False):
@@ -38,7 +120,7 @@ def _has_probabilities(machine: SupportVectorClassifier) -> bool:
     )
 
 
-class SupportVectorClassifier(ClassifierMixin, KernelMachine):
+class SupportVectorClassifier(Classifier):
     """Kernel classification with a margin loss: min 1/2 ||f||² + C Σ_i weight_i c(1 - y_i f(x_i)), y_i = ±1.
 
     Parameters
@@ -146,62 +228,12 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
                 "predict_proba exists, and a fit takes about five times as long."
             )
         self.loss_ = loss
-        rows = self._rows(X, reset=True)
-        self._codes = self._class_codes(rows, y)
-        weight = checked_weights(self, sample_weight, len(self._codes))
-        used = np.flatnonzero(weight)
-        codes = self._codes[used]
-        if len(np.unique(codes)) < len(self.classes_):
-            raise ValueError(
-                f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
-                "weight only; leave its samples out."
-            )
-        self.class_weight_ = self._factors(codes, weight[used])
-        folds = self._folds(codes) if self.probability and not loss.has_probability else None
-        C = self._weights(weight * self.class_weight_[self._codes], len(weight))
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        in_use = rows_in_use(rows, used, self.kernel)
-        expansions = self._solve(in_use, targets, loss, (C[0][used], C[1][used]), used)
-        self._store(in_use, used, expansions, single=len(self.classes_) == 2)
-        self.calibration_ = None if folds is None else self._calibration(X, y, weight, used, folds)
+        in_use, targets, C, used = self._training_set(X, y, sample_weight)
+        folds = self._folds(self._codes[used]) if self.probability and not loss.has_probability else None
+        expansions = self._solve(in_use, targets, loss, C, used)
+        self._store(in_use, used, expansions, single=len(targets) == 1)
+        self.calibration_ = None if folds is None else self._calibration(X, y, sample_weight, used, folds)
         return self
-
-    def _class_codes(self, X: Any, y: Any) -> Array:
-        """The number of the class of each row; `classes_` are the labels."""
-        if y is None:
-            raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y of {type(self).__name__} must hold two classes or more, got 1 class: {self.classes_[0]!r}; "
-                "give samples of another class."
-            )
-        return np.asarray(codes)
-
-    def _factors(self, codes: Array, weight: Array) -> Array:
-        """Factors of the weights for each class."""
-        given, classes = self.class_weight, self.classes_.tolist()
-        if given is None:
-            return np.ones(len(classes))
-        if isinstance(given, str) and given == "balanced":
-            return weight.sum() / (len(classes) * np.bincount(codes, weight))
-        if not isinstance(given, Mapping) or not all(is_positive(factor) for factor in given.values()):
-            raise ValueError(
-                f"class_weight of {type(self).__name__} must be None, 'balanced', or a dict of positive numbers by "
-                f"class, got {given!r}; leave samples out instead of weighing them by zero."
-            )
-        unknown = [label for label in given if label not in classes]
-        if unknown:
-            raise ValueError(
-                f"class_weight of {type(self).__name__} must name classes of y, {classes}, got {unknown}; correct the "
-                "labels."
-            )
-        return np.array([float(given.get(label, 1.0)) for label in classes])
 
     def _folds(self, codes: Array) -> list[Array]:
         """Samples that are left out together, such that every fold has all classes."""
@@ -215,8 +247,9 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
         folds = StratifiedKFold(min(_FOLDS, n_members.min()), shuffle=True, random_state=random_state)
         return [left_out for _, left_out in folds.split(codes, codes)]
 
-    def _calibration(self, X: Any, y: Any, weight: Array, used: Array, folds: list[Array]) -> Calibration | None:
+    def _calibration(self, X: Any, y: Any, sample_weight: Any, used: Array, folds: list[Array]) -> Calibration | None:
         """Sigmoids of the decision values of machines that are fitted without the samples they are asked for."""
+        weight = checked_weights(self, sample_weight, len(self._codes))
         rows, several = indexable(X)[0], len(self.classes_) > 2
         values = np.zeros((len(weight), len(self.classes_)) if several else len(weight))
         machine = clone(self).set_params(kernel=self.kernel_, probability=False, warm_start=False)
@@ -238,18 +271,6 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
             return None
         return Calibration.fit(values[used], self._codes[used], weight[used], len(folds))
 
-    def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
-        """Values of the fitted function: positive for the second class, or one column for each class.
-
-        ``dtype=np.float32`` as in `SupportVectorRegressor.predict`.
-        """
-        return self._function(X, dtype)
-
-    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
-        """Labels; ``dtype=np.float32`` is faster and may change those closer to the boundary than the error."""
-        values = self.decision_function(X, dtype=dtype)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]
-
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, one column for each, for the logistic loss or after ``probability=True``."""
@@ -270,12 +291,6 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
                 "set probability=True and fit again."
             )
         return self.calibration_.log_probabilities(self.decision_function(X))
-
-    @property
-    def n_support_(self) -> Array:
-        """Number of support vectors of each class."""
-        check_is_fitted(self, "dual_coef_")
-        return np.bincount(self._codes[self.support_], minlength=len(self.classes_))
 
 
 def _is_interrupted(machine: SupportVectorClassifier) -> bool:

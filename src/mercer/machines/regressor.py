@@ -65,7 +65,8 @@ class SupportVectorRegressor(_Regressor):
         "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients", or an object
         with parameters of its own: ``mercer.solvers.SMO(block=2000)``.
     tol : float
-        Relative gap (primal - dual) / (|primal| + 1) to reach.
+        Relative gap (primal - dual) / (|primal| + 1) to reach. The interior point method goes on to the last digits
+        for fewer than 500 samples, since they cost little.
     max_iter : int, optional
         Largest number of iterations; by default 200, which is never needed.
     low_rank_tol : float, optional

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from mercer.kernels.blas import single_threaded_numpy
 from mercer.problems import KernelProgram
+from mercer.solvers.interior_point.balance import with_balanced_bounds
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.rounding import rounded_to_boundary
@@ -89,7 +90,8 @@ class InteriorPoint(Solver):
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
-        problem, sides = projected.problem, with_bounds_where_steep(projected.problem)
+        problem = projected.problem
+        sides = with_balanced_bounds(problem, with_bounds_where_steep(problem))
         system = KKTSystem(problem)
         history: list[Iterate] = []
         status: Status = "max_iter"
