@@ -81,6 +81,14 @@ def test_slopes_are_those_of_scikit_learn():
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
+def test_slopes_cannot_be_changed():
+    model = SupportVectorRegressor(Linear()).fit(X, smooth_targets(X))
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        model.coef_ = np.ones((1, 3))
+
+
 def test_no_support_vector():
     model = SupportVectorRegressor(Linear()).fit(X, np.zeros(N))
     assert len(model.support_) == 0

@@ -30,7 +30,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             "poly": gamma**self.degree * Polynomial(self.degree, self.coef0 / gamma),
         }
         # A kernel that Mercer does not have is precomputed.
-        self.machine_ = mercer.KernelRidge(kernels.get(self.kernel, Precomputed()), penalties=self.alpha, parametric=None)
+        kernel = kernels.get(self.kernel, Precomputed())
+        self.machine_ = mercer.KernelRidge(kernel, penalties=self.alpha, parametric=None)
         self.machine_.fit(self._given(X), y, sample_weight)
         return self
 

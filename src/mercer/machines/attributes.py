@@ -44,6 +44,7 @@ class DerivedAttributes:
             )
         if len(self.support_):
             slopes += self.kernel_.linear_coefficients(self.support_vectors_, self.dual_coef_)
+        slopes.flags.writeable = False  # changes would be lost
         return slopes.T.reshape(-1, len(slopes))
 
     @property

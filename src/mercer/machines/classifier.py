@@ -28,10 +28,24 @@ Array = NDArray[Any]
 _FOLDS = 5
 
 
+def _has_probabilities(machine: Classifier) -> bool:
+    """Whether there are probabilities, or an error that says how to get them."""
+    loss = getattr(machine, "loss", None)
+    if machine.probability or getattr(loss, "has_probability", False):
+        return True
+    raise AttributeError(
+        f"Probabilities of {type(machine).__name__} need probability=True or the loss Logistic(), got probability="
+        f"{machine.probability!r} and loss={loss!r}; set one of them and fit."
+    )
+
+
 class Classifier(ClassifierMixin, KernelMachine):
     """What the classifiers share."""
 
     class_weight: Any = None
+    probability: bool = False
+    random_state: Any = None
+    loss_: Loss
 
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, list[Array], tuple[Array, Array], Array]:
         """Rows with a weight, labels ±1 for each machine, weights below and above, and the positions of the rows."""
@@ -45,6 +59,7 @@ class Classifier(ClassifierMixin, KernelMachine):
                 f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
                 "weight only; leave its samples out."
             )
+        self._check_probability(codes)
         self.class_weight_ = self._factors(codes, weight[used])
         below, above = self._weights(weight * self.class_weight_[self._codes], len(weight))
         targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
@@ -91,6 +106,54 @@ class Classifier(ClassifierMixin, KernelMachine):
             )
         return np.array([float(given.get(label, 1.0)) for label in classes])
 
+    def _check_probability(self, codes: Array) -> None:
+        """Refuse classes that are too small for folds, before any work."""
+        if not isinstance(self.probability, bool | np.bool_):
+            raise ValueError(
+                f"probability of {type(self).__name__} must be True or False, got {self.probability!r}; with True "
+                "predict_proba exists, and a fit takes about five times as long."
+            )
+        n_members = np.bincount(codes)
+        if self._needs_calibration and n_members.min() < 2:
+            raise ValueError(
+                f"y of {type(self).__name__} must hold two samples or more of every class for probabilities, got one "
+                f"of {self.classes_.tolist()[np.argmin(n_members)]!r}; give more, or probability=False."
+            )
+
+    @property
+    def _needs_calibration(self) -> bool:
+        return bool(self.probability) and not self.loss_.has_probability
+
+    def _calibration(self, X: Any, y: Any, sample_weight: Any, used: Array) -> Calibration | None:
+        """Sigmoids of the decision values of machines that are fitted without the samples they are asked for."""
+        if not self._needs_calibration:
+            return None
+        codes = self._codes[used]
+        n_folds = min(_FOLDS, int(np.bincount(codes).min()))
+        random_state = check_random_state(self.random_state)
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
+        weight = checked_weights(self, sample_weight, len(self._codes))
+        rows, several = indexable(X)[0], len(self.classes_) > 2
+        values = np.zeros((len(weight), len(self.classes_)) if several else len(weight))
+        machine = clone(self).set_params(kernel=self.kernel_, probability=False, warm_start=False)
+        interrupted = _is_interrupted(self)
+        for _, fold in folds:
+            if interrupted:
+                break
+            # Samples without a weight are as good as left out, whatever kind of objects they are.
+            others = weight.copy()
+            others[used[fold]] = 0.0
+            values[used[fold]] = machine.fit(X, y, others).decision_function(_safe_indexing(rows, used[fold]))
+            interrupted = _is_interrupted(machine)
+        if interrupted:
+            warnings.warn(
+                f"{type(self).__name__} was interrupted before its probabilities were fitted; fit again.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return None
+        return Calibration.fit(values[used], codes, weight[used], n_folds)
+
     def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
         """Values of the fitted function: positive for the second class, or one column for each class.
 
@@ -103,21 +166,32 @@ class Classifier(ClassifierMixin, KernelMachine):
         values = self.decision_function(X, dtype=dtype)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, one column for each, for the logistic loss or after ``probability=True``."""
+        return np.exp(self._log_probabilities(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, which do not underflow."""
+        return self._log_probabilities(X)
+
+    def _log_probabilities(self, X: Any) -> Array:
+        check_is_fitted(self, "dual_coef_")
+        if self.loss_.has_probability:
+            return coupled(self.loss_.log_odds(self.decision_function(X)))
+        if self.calibration_ is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, or if the fit was interrupted; "
+                "set probability=True and fit again."
+            )
+        return self.calibration_.log_probabilities(self.decision_function(X))
+
     @property
     def n_support_(self) -> Array:
         """Number of support vectors of each class."""
         check_is_fitted(self, "dual_coef_")
         return np.bincount(self._codes[self.support_], minlength=len(self.classes_))
-
-
-def _has_probabilities(machine: SupportVectorClassifier) -> bool:
-    """Whether there are probabilities, or an error that says how to get them."""
-    if machine.probability or getattr(machine.loss, "has_probability", False):
-        return True
-    raise AttributeError(
-        f"Probabilities of {type(machine).__name__} need probability=True or the loss Logistic(), got probability="
-        f"{machine.probability!r} and loss={machine.loss!r}; set one of them and fit."
-    )
 
 
 class SupportVectorClassifier(Classifier):
@@ -222,76 +296,13 @@ class SupportVectorClassifier(Classifier):
                 f"loss of {type(self).__name__} must be a loss for classification, got {self.loss!r}; "
                 "take Hinge(), SquaredHinge() or Logistic()."
             )
-        if not isinstance(self.probability, bool | np.bool_):
-            raise ValueError(
-                f"probability of {type(self).__name__} must be True or False, got {self.probability!r}; with True "
-                "predict_proba exists, and a fit takes about five times as long."
-            )
         self.loss_ = loss
         in_use, targets, C, used = self._training_set(X, y, sample_weight)
-        folds = self._folds(self._codes[used]) if self.probability and not loss.has_probability else None
         expansions = self._solve(in_use, targets, loss, C, used)
         self._store(in_use, used, expansions, single=len(targets) == 1)
-        self.calibration_ = None if folds is None else self._calibration(X, y, sample_weight, used, folds)
+        self.calibration_ = self._calibration(X, y, sample_weight, used)
         return self
 
-    def _folds(self, codes: Array) -> list[Array]:
-        """Samples that are left out together, such that every fold has all classes."""
-        n_members = np.bincount(codes)
-        if n_members.min() < 2:
-            raise ValueError(
-                f"y of {type(self).__name__} must hold two samples or more of every class for probabilities, got one "
-                f"of {self.classes_.tolist()[np.argmin(n_members)]!r}; give more, or probability=False."
-            )
-        random_state = check_random_state(self.random_state)
-        folds = StratifiedKFold(min(_FOLDS, n_members.min()), shuffle=True, random_state=random_state)
-        return [left_out for _, left_out in folds.split(codes, codes)]
 
-    def _calibration(self, X: Any, y: Any, sample_weight: Any, used: Array, folds: list[Array]) -> Calibration | None:
-        """Sigmoids of the decision values of machines that are fitted without the samples they are asked for."""
-        weight = checked_weights(self, sample_weight, len(self._codes))
-        rows, several = indexable(X)[0], len(self.classes_) > 2
-        values = np.zeros((len(weight), len(self.classes_)) if several else len(weight))
-        machine = clone(self).set_params(kernel=self.kernel_, probability=False, warm_start=False)
-        interrupted = _is_interrupted(self)
-        for fold in folds:
-            if interrupted:
-                break
-            # Samples without a weight are as good as left out, whatever kind of objects they are.
-            others = weight.copy()
-            others[used[fold]] = 0.0
-            values[used[fold]] = machine.fit(X, y, others).decision_function(_safe_indexing(rows, used[fold]))
-            interrupted = _is_interrupted(machine)
-        if interrupted:
-            warnings.warn(
-                f"{type(self).__name__} was interrupted before its probabilities were fitted; fit again.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-            return None
-        return Calibration.fit(values[used], self._codes[used], weight[used], len(folds))
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, one column for each, for the logistic loss or after ``probability=True``."""
-        return np.exp(self._log_probabilities(X))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities, which do not underflow."""
-        return self._log_probabilities(X)
-
-    def _log_probabilities(self, X: Any) -> Array:
-        check_is_fitted(self, "dual_coef_")
-        if self.loss_.has_probability:
-            return coupled(self.loss_.log_odds(self.decision_function(X)))
-        if self.calibration_ is None:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False, or if the fit was interrupted; "
-                "set probability=True and fit again."
-            )
-        return self.calibration_.log_probabilities(self.decision_function(X))
-
-
-def _is_interrupted(machine: SupportVectorClassifier) -> bool:
+def _is_interrupted(machine: Classifier) -> bool:
     return any(result.status == "interrupted" for result in machine._results)
