@@ -105,6 +105,24 @@ def test_regularization_path_equals_single_fits(model, n):
         np.testing.assert_allclose(machine.predict(X), alone.predict(X), atol=0.02)
 
 
+@pytest.mark.parametrize("n", [150, 700])
+@pytest.mark.parametrize("kind", ["pair", "samples", "pair of samples"])
+def test_regularization_path_keeps_ratios_of_samples_and_sides(kind, n):
+    X, y = regression(n)
+    by_sample = np.random.default_rng(1).uniform(0.1, 2.0, n)
+    C = {"pair": (1.0, 3.0), "samples": by_sample.tolist(), "pair of samples": (0.5, by_sample)}[kind]
+    weight = np.random.default_rng(2).integers(0, 3, n).astype(float)
+    Cs = [5.0, 0.2]
+    path = SupportVectorRegressor(KERNEL, C=C, tol=1e-7).regularization_path(X, y, Cs, weight)
+    for factor, machine in zip(Cs, path, strict=True):
+        scaled = tuple(factor * np.asarray(side) for side in C) if isinstance(C, tuple) else factor * by_sample
+        alone = SupportVectorRegressor(KERNEL, C=scaled, tol=1e-7).fit(X, y, weight)
+        assert machine.status_ == "optimal"
+        np.testing.assert_allclose(machine.predict(X), alone.predict(X), atol=0.01)
+        below, above = machine.C if isinstance(C, tuple) else (machine.C, machine.C)
+        np.testing.assert_allclose(above / below, np.divide(*reversed(C)) if isinstance(C, tuple) else 1.0)
+
+
 def test_regularization_path_of_several_classes():
     X, y = regression(600)
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))

@@ -273,6 +273,14 @@ def test_mixed_with_a_conditionally_positive_kernel(X, y):
     for kernel in (ThinPlate(), Multiquadric()):
         with pytest.raises(ValueError, match=r"(?i)conditional|order|polynomial"):
             SupportVectorRegressor(kernel, regularizer="mixed").fit(X, y)
+    with pytest.raises(
+        ValueError,
+        match=r"regularizer of SupportVectorRegressor must leave the polynomials of Multiquadric\(.*\) free, got "
+        r"Mixed\(weight=\[1, 0, 0\]\); give the parametric columns \[0\] the weight 0, or choose 'rkhs'",
+    ):
+        SupportVectorRegressor(Multiquadric(), regularizer=Mixed([1, 0, 0]), parametric="linear").fit(X, y)
+    free = SupportVectorRegressor(Multiquadric(), regularizer=Mixed([0, 1, 1]), parametric="linear").fit(X, y)
+    assert free.status_ == "optimal"
 
 
 # Matrices that know nothing of the data ------------------------------------------------------------------------------

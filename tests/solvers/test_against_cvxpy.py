@@ -115,6 +115,18 @@ def test_conditionally_positive_kernel_with_further_columns(loss, X):
     compare(program, loss, 2.0, *reference.rkhs(kernel(X), Phi, order_columns=Phi))
 
 
+@some_losses
+@pytest.mark.parametrize("kernel", [Multiquadric(0.5), ThinPlate()], ids=repr)
+def test_conditionally_positive_kernel_with_priced_columns(kernel, loss, X):
+    """The kernel's polynomials are free, and further columns have a price."""
+    polynomials = kernel.polynomial_part(X)
+    Phi = np.column_stack([polynomials, np.sin(3 * X[:, 0]), X[:, 1] ** 2])
+    weight = np.array([*np.zeros(polynomials.shape[1]), 0.5, 3.0])
+    program = make(loss, 2.0, kernel=kernel, columns=Phi, regularizer=Mixed(list(weight)))
+    terms = reference.rkhs(kernel(X), Phi, weight=weight, order_columns=polynomials)
+    compare(program, loss, 2.0, *terms)
+
+
 @every_loss
 def test_target(loss, X):
     """columnsᵀB = target, where d costs targetᵀd; feasible, since it is that of a B inside the box."""

@@ -71,6 +71,15 @@ class Sum(_Pair):
         return None if None in orders else max(orders)  # type: ignore[type-var]
 
     @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """Whether both parts are."""
+        return self.left.linear and self.right.linear
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Sum of those of both parts."""
+        return self.left.linear_coefficients(X, coef) + self.right.linear_coefficients(X, coef)
+
+    @property
     def has_spectrum(self) -> bool:  # type: ignore[override]
         """Whether both parts have one and take the same frequencies."""
         return self.left.has_spectrum and self.right.has_spectrum and self.left.stationary == self.right.stationary
@@ -102,11 +111,6 @@ class Sum(_Pair):
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.left._diagonal(left[0], right[0]) + self.right._diagonal(left[1], right[1])
-
-    @property
-    def linear(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
-        return self.left.linear and self.right.linear
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.left!r} + {self.right!r}"
@@ -213,6 +217,10 @@ class Scaled(_Wrapped):
         self.kernel = kernel
         self.factor = factor
 
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """A multiple of those of the kernel."""
+        return self._of_values(self.kernel.linear_coefficients(X, coef))
+
     def spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
         """Multiple of the spectrum."""
         if not self.has_spectrum:
@@ -299,6 +307,13 @@ class OnColumns(Kernel):
     def __init__(self, kernel: Kernel, columns: Any = 0):
         self.kernel = kernel
         self.columns = columns
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Those of the kernel, and zero in the columns that it does not see."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        result = np.zeros((X.shape[1], *np.shape(coef)[1:]))
+        np.add.at(result, self._positions(X), self.kernel.linear_coefficients(self._select(X), coef))
+        return result
 
     def polynomial_part(self, X: Any) -> Array:
         """The polynomials of the kernel in its columns."""

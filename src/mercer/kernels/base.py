@@ -50,12 +50,13 @@ class Kernel(BaseEstimator, ABC):
         number of columns n_dims matters only to kernels whose shape depends on it.
     translation_invariant : bool
         Whether k is a function of x - y alone.
+    linear : bool
+        Whether k is a bilinear form: every sum of kernel functions is then a linear function, and
+        ``linear_coefficients(X, coef)`` tells which.
     has_spectrum : bool
         Whether its Fourier transform is known: ``spectrum(omega, n_dims)`` works.
     differentiable : bool
         Whether `gradient` exists.
-    linear : bool
-        Whether k(x, y) = xᵀA y with some matrix A: images of combinations of rows are the combinations of their images.
     takes_vectors : bool
         Whether the input is a table of numbers; else the kernel alone knows what it takes.
     takes_sparse : bool
@@ -71,9 +72,9 @@ class Kernel(BaseEstimator, ABC):
     order: int | None = 0
     stationary: bool = False
     translation_invariant: bool = False
+    linear: bool = False
     has_spectrum: bool = False
     differentiable: bool = True
-    linear: bool = False
     takes_vectors: bool = True
     takes_sparse: bool = False
     takes_negative: bool = True
@@ -123,6 +124,13 @@ class Kernel(BaseEstimator, ABC):
             return np.ones((n_rows, 1))
         X, _ = self._check_rows(X, None, accept_sparse=self.takes_sparse)
         return np.hstack([np.ones((n_rows, 1)), X.toarray() if sparse.issparse(X) else X])
+
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """The slopes w with Σ_i coef_i k(x_i, y) = wᵀy for all y, as many as X has columns.
+
+        They are columns of a table if coef has several columns.
+        """
+        raise TypeError(f"{self!r} is not linear; take the sum of kernel functions itself.")
 
     def on(self, columns: Any) -> OnColumns:
         """Restrict this kernel to some columns of its input, given by position or, for data frames, by name."""

@@ -26,6 +26,11 @@ class Linear(Kernel):
     linear = True
     takes_sparse = True
 
+    def linear_coefficients(self, X: Any, coef: Array) -> Array:
+        """Σ_i coef_i x_i."""
+        X, _ = self._check_rows(X, None, accept_sparse=True)
+        return np.asarray(X.T @ coef, dtype=np.float64)
+
     def _tile(self, left: Any, right: Any) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             product = left @ right.T

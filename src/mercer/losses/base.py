@@ -30,6 +30,8 @@ class Loss(BaseEstimator, ABC):
     ----------
     classification : bool
         Whether c is a function of the margin residual 1 - y f.
+    has_probability : bool
+        Whether c is the negative log-likelihood of a class: then `log_odds` exists.
     has_noise_density : bool
         Whether exp(-c) can be normalised, so that c is the negative log-likelihood of a noise model.
     piecewise_linear : bool
@@ -41,6 +43,7 @@ class Loss(BaseEstimator, ABC):
     """
 
     classification: bool = False
+    has_probability: bool = False
     has_noise_density: bool = True
     piecewise_linear: bool = False
     piecewise_quadratic: bool = False
@@ -81,6 +84,10 @@ class Loss(BaseEstimator, ABC):
     @abstractmethod
     def conjugate_curvature(self, s: ArrayLike, above: Any) -> Array:
         """Second derivative at s > 0 of s -> c*(s) if above, else of s -> c*(-s)."""
+
+    def log_odds(self, f: ArrayLike) -> Array:
+        """Logarithm of p / (1 - p), where p is the probability of y = 1 that a decision value f stands for."""
+        raise TypeError(f"{self!r} has no probabilities; choose Logistic(), or calibrate the decision values.")
 
     def restricted_to(self, samples: Array) -> Loss:
         """The loss of some of the samples, by their positions; itself if it is the same for all of them."""

@@ -68,7 +68,7 @@ class Logistic(Loss):
     Notes
     -----
     The negative log-likelihood of logistic regression. Its conjugate is a + a log a + (1 - a) log(1 - a) on [0, 1],
-    with infinite slope at both ends.
+    with infinite slope at both ends. The decision value f is the log-odds of the class y = 1.
 
     Examples
     --------
@@ -80,6 +80,7 @@ class Logistic(Loss):
     """
 
     classification = True
+    has_probability = True
     has_noise_density = False
 
     @property
@@ -96,6 +97,10 @@ class Logistic(Loss):
         """Derivatives 1 / (1 + exp(1 - r))."""
         r, dtype = floats(r)
         return rounded(expit(r - 1.0), dtype)
+
+    def log_odds(self, f: ArrayLike) -> Array:
+        """The decision values themselves."""
+        return np.asarray(f)
 
     def conjugate(self, a: ArrayLike) -> Array:
         """Convex conjugate a + a log a + (1 - a) log(1 - a) on [0, 1], infinite elsewhere."""

@@ -1,6 +1,7 @@
 """Machines: supervised estimators for any convex loss, kernel, regularizer and parametric part."""
 
 from mercer.machines.bands import QuantileBand
+from mercer.machines.calibration import Calibration
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.reduction import Reduction, ReductionError, reduce_expansion
 from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
@@ -11,6 +12,7 @@ __all__ = [
     "SupportVectorRegressor",
     "NuSupportVectorRegressor",
     "SupportVectorClassifier",
+    "Calibration",
     "KernelRidge",
     "QuantileBand",
     "RejectingClassifier",

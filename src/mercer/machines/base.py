@@ -18,16 +18,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
 from mercer.losses import Loss
+from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
 from mercer.machines.samples import checked_weights
 from mercer.problems import Certificate, KernelProgram
 from mercer.regularizers import Penalty, Regularizer, as_regularizer
-from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver
+from mercer.solvers import SOLVERS, Solver, SolverResult, check_options, check_solver_name, choose_solver
 from mercer.solvers.certified import with_certificate
+from mercer.solvers.selection import FEW_SAMPLES
 
 Array = NDArray[Any]
+
+# Relative gap that the interior point method is asked for on few samples, whatever tol: it takes a tenth more time.
+_LAST_DIGITS = 1e-11
 
 
 @dataclass
@@ -50,14 +55,14 @@ class Task:
     programs: list[KernelProgram]
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(DerivedAttributes, BaseEstimator):
     """Base of the machines."""
 
     kernel: Any
     C: Any
     regularizer: Any
     parametric: Any
-    solver: str
+    solver: str | Solver
     tol: float
     max_iter: int | None
     low_rank_tol: float | None
@@ -123,19 +128,22 @@ class KernelMachine(BaseEstimator):
         expansions, stopped = [], False
         for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
-            solver = SOLVERS[self.solver_]
+            solver = self.solver if isinstance(self.solver, Solver) else SOLVERS[self.solver_]
             if solver.needs_matrix and not program.in_memory:
                 program = replace(program, gram=task.matrix.formed)
+            to_the_last_digits = solver.name == "interior_point" and len(program.y) < FEW_SAMPLES
             result = solver.solve(
                 program,
                 start=starts[i] if i < len(starts) else None,
-                tol=self.tol,
+                tol=min(self.tol, _LAST_DIGITS) if to_the_last_digits else self.tol,
                 max_iter=self.max_iter,
                 callback=_ending_at_once if stopped else self.callback,
                 verbose=self.verbose,
                 memory=self.memory,
             )
             stopped = stopped or result.status == "interrupted"
+            if to_the_last_digits:
+                result = with_certificate(result, program.certificate(result), self.tol)
             coef, parametric = task.penalty.expand(result.B, result.d)
             if task.penalty.rewrites:
                 certificate = self._certificate(task, program, coef, result.B, result.d)
@@ -172,6 +180,13 @@ class KernelMachine(BaseEstimator):
         if self.low_rank_tol is not None:
             gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
         penalty = regularizer.penalty(gram, columns)
+        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if penalty.gram is not None else ()
+        if len(priced):
+            raise ValueError(
+                f"regularizer of {type(self).__name__} must leave the polynomials of {self.kernel_!r} free, got "
+                f"{regularizer!r}; give the parametric columns {np.asarray(priced).tolist()} the weight 0, or choose "
+                "'rkhs'."
+            )
         common: dict[str, Any] = {
             "conditional": bool(self.kernel_.order),
             "budget": budget,
@@ -194,6 +209,9 @@ class KernelMachine(BaseEstimator):
     def regularization_path(self, X: Any, y: Any, Cs: ArrayLike, sample_weight: Any = None) -> list[Self]:
         """Machines fitted with each of several C, in the order given; each starts from the one with the next smaller C.
 
+        A number C of this machine is replaced by each of `Cs`. A pair, or one number for each sample, is multiplied by
+        them, so that samples and sides keep their ratios. Each machine equals a single fit with its `C`.
+
         They share one Gram matrix and what is known of its products. After Ctrl-C the list ends early: it holds the
         machines that were fitted, of which the one with the largest C was interrupted.
 
@@ -205,6 +223,9 @@ class KernelMachine(BaseEstimator):
         >>> path = SupportVectorRegressor().regularization_path(X, y, [10.0, 0.1, 1.0])
         >>> [machine.C for machine in path]
         [10.0, 0.1, 1.0]
+        >>> path = SupportVectorRegressor(C=(1.0, 3.0)).regularization_path(X, y, [0.5, 10.0])
+        >>> [tuple(map(float, machine.C)) for machine in path]
+        [(0.5, 1.5), (10.0, 30.0)]
         """
         values = np.asarray(Cs, dtype=np.float64)
         if values.ndim != 1 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
@@ -216,7 +237,8 @@ class KernelMachine(BaseEstimator):
         machine = clone(self)
         machine._shared = []
         for i in np.argsort(values):
-            machine = copy(machine).set_params(C=float(values[i]), warm_start=True).fit(X, y, sample_weight)
+            C = _scaled(self.C, float(values[i]))
+            machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
             if any(result.status == "interrupted" for result in machine._results):
                 break
@@ -377,6 +399,13 @@ class KernelMachine(BaseEstimator):
 def _default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
     return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
+
+
+def _scaled(C: Any, factor: float) -> Any:
+    """A multiple of a C that differs by side or by sample; the factor itself in place of a single number."""
+    if isinstance(C, tuple):
+        return tuple(factor * np.asarray(side, dtype=np.float64) for side in C)
+    return factor * np.asarray(C, dtype=np.float64) if np.ndim(C) else factor
 
 
 def _ending_at_once(iteration: int, values: Any) -> bool:

@@ -31,7 +31,9 @@ class ParametricPart:
 
     def fit(self, X: Any) -> Array:
         """Columns at the training rows; those that occur twice are kept once."""
-        columns = self._all_columns(X)
+        parts = self._parts(X)
+        self._starts = np.cumsum([0, *(part.shape[1] for part in parts)])
+        columns = np.hstack(parts)
         keys = [column.tobytes() for column in (columns + 0.0).T]  # -0 is 0
         place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         self._kept = np.array([keys.index(key) for key in place], dtype=np.intp)
@@ -49,7 +51,24 @@ class ParametricPart:
 
     def columns(self, X: Any) -> Array:
         """The same columns at new rows."""
-        return self._all_columns(X)[:, self._kept]
+        return np.hstack(self._parts(X))[:, self._kept]
+
+    @property
+    def polynomials(self) -> Array:
+        """Positions of the kernel's polynomials among the columns that were kept."""
+        return self._place[self._starts[len(self._items)] :]
+
+    def slopes(self, coef: Array, n_features: int) -> Array | None:
+        """The columns other than the constant as coefficients of the columns of X; None if they are not linear in X."""
+        result = np.zeros((n_features, *coef.shape[1:]))
+        for place, column in enumerate(self._kept):
+            item = int(np.searchsorted(self._starts, column, side="right")) - 1
+            if place == self.constant:
+                continue
+            if item == len(self._items) or self._items[item] != "linear":
+                return None
+            result[column - self._starts[item]] = coef[place]
+        return result
 
     def of_polynomials(self, coef: Array) -> Array:
         """Coefficients of the kernel's polynomials as coefficients of the columns that were kept."""
@@ -57,12 +76,11 @@ class ParametricPart:
         result[self._place[len(self._place) - len(coef) :]] = coef
         return result
 
-    def _all_columns(self, X: Any) -> Array:
+    def _parts(self, X: Any) -> list[Array]:
+        """The columns of each item, and last the kernel's polynomials."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        parts = [self._item(item, X, n) for item in self._items]
-        if self._kernel.order:
-            parts.append(self._kernel.polynomial_part(X))
-        return np.hstack([np.empty((n, 0)), *parts])
+        polynomials = self._kernel.polynomial_part(X) if self._kernel.order else np.empty((n, 0))
+        return [*(self._item(item, X, n) for item in self._items), polynomials]
 
     def _item(self, item: Any, X: Any, n: int) -> Array:
         if isinstance(item, str) and item == "constant":

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
 from mercer.machines.base import Expansion, KernelMachine
 from mercer.machines.samples import rows_in_use
+from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
@@ -59,10 +60,13 @@ class SupportVectorRegressor(_Regressor):
     parametric : None, "constant", "linear" or list
         Unpenalised functions: a list replaces the constant, its items are "constant", "linear" or callables that take X
         and return one column.
-    solver : {"auto", "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients"}
-        "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why.
+    solver : str or Solver
+        "auto" chooses by loss, number of samples and memory; `solver_` says which, and `solver_.reason` why. Or one of
+        "interior_point", "smo", "working_set", "linear_program", "least_squares", "conjugate_gradients", or an object
+        with parameters of its own: ``mercer.solvers.SMO(block=2000)``.
     tol : float
-        Relative gap (primal - dual) / primal to reach, of the function that is stored.
+        Relative gap (primal - dual) / primal to reach, of the function that is stored. The interior point method goes
+        on to the last digits for fewer than 500 samples, since they cost little.
     max_iter : int, optional
         Largest number of iterations; by default 200, which is never needed.
     low_rank_tol : float, optional
@@ -87,6 +91,11 @@ class SupportVectorRegressor(_Regressor):
         Coefficients of the parametric columns.
     intercept_ : float
         That of the constant; 0 if there is none.
+    coef_ : array of shape (n_targets, n_features)
+        Slopes, if the function is linear: its values are ``X @ coef_.T + intercept_``. It exists for linear kernels and
+        parametric functions that are linear in X.
+    n_support_ : array of shape (n_targets,)
+        Number of support vectors of each target.
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each. Lists for several
         targets.
@@ -119,7 +128,7 @@ class SupportVectorRegressor(_Regressor):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
@@ -198,7 +207,7 @@ class NuSupportVectorRegressor(_Regressor):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,

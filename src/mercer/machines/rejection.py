@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.samples import is_positive
 from mercer.machines.uninterrupted import Uninterrupted
 
 Array = NDArray[Any]
@@ -378,11 +378,7 @@ def _checked(scores: Any, y: Any, priors: Any, sample_weight: Any) -> tuple[Arra
     if priors is None:
         return values, labels, weight
     known = np.unique(labels[weight > 0]).tolist()
-    if (
-        not isinstance(priors, Mapping)
-        or set(priors) != set(known)
-        or not all(_is_positive(p) for p in priors.values())
-    ):
+    if not isinstance(priors, Mapping) or set(priors) != set(known) or not all(is_positive(p) for p in priors.values()):
         raise ValueError(
             f"priors of RejectionCurve must be a dict of one positive number for each of the classes {known}, got "
             f"{priors!r}; relative frequencies will do."
@@ -392,10 +388,6 @@ def _checked(scores: Any, y: Any, priors: Any, sample_weight: Any) -> tuple[Arra
 
 
 def _checked_share(share: Any, name: str, owner: str) -> float:
-    if not _is_positive(share) or share > 1:
+    if not is_positive(share) or share > 1:
         raise ValueError(f"{name} of {owner} must be in (0, 1], got {share!r}; give a share of the samples.")
     return float(share)
-
-
-def _is_positive(number: Any) -> bool:
-    return isinstance(number, Real) and not isinstance(number, bool) and 0 < float(number) < np.inf

@@ -17,7 +17,7 @@ from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
 from mercer.problems import KernelProgram
-from mercer.solvers import ConjugateGradients, SolverName, SolverResult
+from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified
 
 Array = NDArray[Any]
@@ -40,7 +40,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         conjugate gradients, but for those below the rounding of a precomputed K. One number fixes it.
     parametric : None, "constant", "linear" or list
         Unpenalised functions, as in `SupportVectorRegressor`.
-    solver : {"auto", "eigen", "conjugate_gradients"}
+    solver : {"auto", "eigen", "conjugate_gradients"} or ConjugateGradients
         "eigen" decomposes the n x n matrix and knows the leave-one-out error of every penalty; "conjugate_gradients"
         solves for a few penalties, and forms the matrix only if it fits into half of `memory` and products without it
         are slow. "auto" takes "eigen" up to 2000 distinct rows, if seven n x n matrices fit into `memory`; `solver_`
@@ -69,7 +69,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
         penalty. Lists for several targets.
-    dual_coef_, support_, parametric_coef_, intercept_, kernel_, solver_
+    dual_coef_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_
         As in `SupportVectorRegressor`.
 
     Notes
@@ -106,7 +106,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         *,
         penalties: Any = None,
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | ConjugateGradients = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         memory: int = 2**30,
@@ -198,7 +198,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         if self.warm_start and not interrupted:
             before = self._starts(C, Phi.shape)
             starts = before if len(before) == len(programs) else starts
-        solver = ConjugateGradients()
+        solver = self.solver if isinstance(self.solver, ConjugateGradients) else ConjugateGradients()
         preconditioner = solver.preconditioner(programs[0], memory=self.memory)
         results = solver.solve_all(
             programs, preconditioner, starts=starts, tol=self.tol, max_iter=max_iter, verbose=self.verbose
@@ -211,6 +211,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         ]
 
     def _choose(self, n: int) -> SolverName:
+        if isinstance(self.solver, Solver):
+            return SolverName(self.solver.name, "as asked")
         if self.solver != "auto":
             return SolverName(self.solver, "as asked")
         if n > _MANY_ROWS:
@@ -221,10 +223,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
 
     def _check_choices(self) -> None:
         """Refuse penalties and solvers before any work."""
-        if not isinstance(self.solver, str) or self.solver not in ("auto", "eigen", "conjugate_gradients"):
+        if not isinstance(self.solver, ConjugateGradients) and (
+            not isinstance(self.solver, str) or self.solver not in ("auto", "eigen", "conjugate_gradients")
+        ):
             raise ValueError(
                 f"solver of KernelRidge must be 'auto', 'eigen' or 'conjugate_gradients', got {self.solver!r}; "
-                "choose one of them."
+                "choose one of them, or give a ConjugateGradients()."
             )
         if self.penalties is None:
             return

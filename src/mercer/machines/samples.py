@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,3 +33,8 @@ def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array
             "leave samples out instead."
         )
     return weight
+
+
+def is_positive(number: Any) -> bool:
+    """Whether something is a positive finite number."""
+    return isinstance(number, Real) and not isinstance(number, bool) and 0 < float(number) < np.inf

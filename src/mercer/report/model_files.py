@@ -41,7 +41,8 @@ TRUSTED = (
     "mercer.losses.absolute.EpsilonInsensitive", "mercer.losses.absolute.Laplace", "mercer.losses.absolute.Quantile",
     "mercer.losses.margin.Hinge", "mercer.losses.margin.Logistic", "mercer.losses.margin.SquaredHinge",
     "mercer.losses.powers.Huber", "mercer.losses.powers.Squared",
-    "mercer.machines.bands.QuantileBand", "mercer.machines.classifier.SupportVectorClassifier",
+    "mercer.machines.bands.QuantileBand", "mercer.machines.calibration.Calibration",
+    "mercer.machines.classifier.SupportVectorClassifier",
     "mercer.machines.parametric.ParametricPart", "mercer.machines.regressor.SupportVectorRegressor",
     "mercer.manifolds.density.Cells", "mercer.manifolds.density.ManifoldDensity",
     "mercer.manifolds.fitting.ManifoldFit", "mercer.manifolds.latent_map.LatentBasis",
@@ -54,7 +55,10 @@ TRUSTED = (
     "mercer.manifolds.ukr.units.LatentUnits",
     "mercer.manifolds.unsupervised_kernel_regression.UnsupervisedKernelRegression",
     "mercer.quantizers.costs.SquaredCost",
+    "mercer.solvers.conjugate_gradients.ConjugateGradients", "mercer.solvers.interior_point.method.InteriorPoint",
+    "mercer.solvers.least_squares.LeastSquares", "mercer.solvers.linear_program.LinearProgram",
     "mercer.solvers.result.Iterate", "mercer.solvers.result.SolverResult", "mercer.solvers.selection.SolverName",
+    "mercer.solvers.smo.method.SMO", "mercer.solvers.working_set.WorkingSet",
     "scipy.sparse._csr.csr_array",
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -68,6 +69,17 @@ class Solver(ABC):
 
     name: ClassVar[str]
     needs_matrix: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self)).parameters.values()
+        changed = [p.name for p in parameters if getattr(self, p.name) != p.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def _result(
         self, status: Status, problem: KernelProgram, B: Array, d: Array, n_iter: int, options: Options

@@ -48,8 +48,8 @@ class SolverName(str):
         return f"{str(self)!r} ({self.reason})"
 
 
-def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memory: int = 2**30) -> SolverName:
-    """The solver of that name; for "auto" the one that is fastest for such programs.
+def choose_solver(name: str | Solver, problem: KernelProgram, *, tol: float = 1e-3, memory: int = 2**30) -> SolverName:
+    """The name of the solver that was asked for; for "auto" that of the one that is fastest for such programs.
 
     The program's matrix may be an operator: solvers that need it in memory are chosen only for few samples, and the
     caller then forms it, which must not take more than `memory` bytes. The numbers of samples and the weights where the
@@ -69,6 +69,8 @@ def choose_solver(name: str, problem: KernelProgram, *, tol: float = 1e-3, memor
     'interior_point' (3 samples)
     """
     check_solver_name(name)
+    if isinstance(name, Solver):
+        return SolverName(name.name, "as asked")
     if name != "auto":
         return SolverName(name, "as asked")
     n = len(problem.y)
@@ -105,6 +107,8 @@ def _can(name: str, problem: KernelProgram) -> bool:
 
 
 def check_solver_name(name: Any) -> None:
-    """Refuse names that no solver has."""
-    if not isinstance(name, str) or name not in ("auto", *SOLVERS):
-        raise ValueError(f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}; choose one of them.")
+    """Refuse what is neither a solver nor the name of one."""
+    if not isinstance(name, Solver) and (not isinstance(name, str) or name not in ("auto", *SOLVERS)):
+        raise ValueError(
+            f"solver must be 'auto' or one of {sorted(SOLVERS)}, or a Solver, got {name!r}; choose one of them."
+        )

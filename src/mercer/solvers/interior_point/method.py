@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from mercer.kernels.blas import single_threaded_numpy
 from mercer.problems import Iterate, KernelProgram
+from mercer.solvers.interior_point.implied_bounds import with_balanced_bounds
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.rounding import rounded_to_boundary
@@ -67,10 +68,10 @@ class InteriorPoint(Solver):
         """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
         if not problem.in_memory:
             return NOT_IN_MEMORY
-        if problem.conditional and problem.gram is not None and np.any(problem.bounds > 0):
+        if problem.conditional and problem.gram is not None and np.all(problem.bounds > 0):
             return (
-                "the kernel is only conditionally positive definite, and columns have a price: its polynomials must be "
-                "free; choose the regularizer 'rkhs'"
+                "the kernel is only conditionally positive definite, and all columns have a price: its polynomials "
+                "must be free; choose the regularizer 'rkhs'"
             )
         if problem.budget is not None and not problem.is_absolute:
             return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
@@ -89,7 +90,8 @@ class InteriorPoint(Solver):
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
-        problem, sides = projected.problem, with_bounds_where_steep(projected.problem)
+        problem = projected.problem
+        sides = with_balanced_bounds(problem, with_bounds_where_steep(problem))
         system = KKTSystem(problem)
         history: list[Iterate] = []
         status: Status = "max_iter"
