@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelRidge, NuSupportVectorRegressor, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer import (
+    KernelRidge,
+    NuSupportVectorClassifier,
+    NuSupportVectorRegressor,
+    OneClassMachine,
+    QuantileBand,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+)
 
 
 @pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
@@ -13,6 +21,9 @@ from mercer import KernelRidge, NuSupportVectorRegressor, QuantileBand, SupportV
         SupportVectorRegressor(tol=1e-11),
         NuSupportVectorRegressor(tol=1e-11),
         SupportVectorClassifier(tol=1e-11),
+        # Its bound 2 min(n₊, n₋) / n is lower than the default 0.5 for some of the random labels.
+        NuSupportVectorClassifier(nu=0.1, tol=1e-11),
+        OneClassMachine(tol=1e-11),
         KernelRidge(),
         QuantileBand(tol=1e-11),
         QuantileBand(calibrate=True, random_state=0),

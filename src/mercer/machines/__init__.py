@@ -2,8 +2,10 @@
 
 from mercer.machines.bands import QuantileBand
 from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.nu import NuSupportVectorClassifier, NuSupportVectorRegressor
+from mercer.machines.one_class import OneClassMachine
 from mercer.machines.reduction import Reduction, ReductionError, reduce_expansion
-from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
+from mercer.machines.regressor import SupportVectorRegressor
 from mercer.machines.rejection import RejectingClassifier, Rejection, RejectionCurve
 from mercer.machines.ridge import KernelRidge
 
@@ -11,6 +13,8 @@ __all__ = [
     "SupportVectorRegressor",
     "NuSupportVectorRegressor",
     "SupportVectorClassifier",
+    "NuSupportVectorClassifier",
+    "OneClassMachine",
     "KernelRidge",
     "QuantileBand",
     "RejectingClassifier",

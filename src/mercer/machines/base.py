@@ -116,7 +116,7 @@ class KernelMachine(BaseEstimator):
         """Build and solve the program of each target on the rows at the positions `used`, which all have a weight."""
         check_solver_name(self.solver)
         task = self._task(X, targets, loss, C, used, budget_share)
-        shape = len(task.penalty.columns), task.penalty.columns.shape[1]
+        shape = task.programs[0].columns.shape
         starts = self._starts(C, shape) if self.warm_start else []
         expansions, stopped = [], False
         for i, program in enumerate(task.programs):
@@ -167,9 +167,13 @@ class KernelMachine(BaseEstimator):
             "exact_gram": None if self.low_rank_tol is None else matrix.operator,
             "kept": {},
         }
-        programs = [KernelProgram.build(penalty, y, loss, C, **common) for y in targets]
+        programs = [self._program(KernelProgram.build(penalty, y, loss, C, **common)) for y in targets]
         shared.append(Task(matrix, penalty, programs))
         return shared[0]
+
+    def _program(self, program: KernelProgram) -> KernelProgram:
+        """The program of this machine, made of the usual one."""
+        return program
 
     def _starts(self, C: tuple[Array, Array], shape: tuple[int, int]) -> list[SolverResult]:
         """The last solutions in units of the new weights, if they have the shape of the new ones."""

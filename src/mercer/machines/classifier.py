@@ -18,7 +18,54 @@ from mercer.machines.samples import rows_in_use
 Array = NDArray[Any]
 
 
-class SupportVectorClassifier(ClassifierMixin, KernelMachine):
+class Classifier(ClassifierMixin, KernelMachine):
+    """What the classifiers share."""
+
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, list[Array], tuple[Array, Array], Array]:
+        """Rows with a weight, labels ±1 for each machine, weights below and above, and the positions of the rows."""
+        X = self._rows(X, reset=True)
+        if y is None:
+            raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y of {type(self).__name__} must hold two classes or more, got 1 class: {self.classes_[0]!r}; "
+                "give samples of another class."
+            )
+        C = self._weights(sample_weight, len(y))
+        used = np.flatnonzero(C[0])
+        if len(np.unique(codes[used])) < len(self.classes_):
+            raise ValueError(
+                f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
+                "weight only; leave its samples out."
+            )
+        X, codes = rows_in_use(X, used, self.kernel), codes[used]
+        targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
+        return X, targets, (C[0][used], C[1][used]), used
+
+    @property
+    def _positives(self) -> list[int]:
+        """The class that each machine tells from the rest: the second of two, or each of more."""
+        return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+
+    def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Values of the fitted function: positive for the second class, or one column for each class.
+
+        ``dtype=np.float32`` as in `SupportVectorRegressor.predict`.
+        """
+        return self._function(X, dtype)
+
+    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
+        """Labels; ``dtype=np.float32`` is faster and may change those closer to the boundary than the error."""
+        values = self.decision_function(X, dtype=dtype)
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]
+
+
+class SupportVectorClassifier(Classifier):
     """Kernel classification with a margin loss: min 1/2 ||f||² + C Σ_i weight_i c(1 - y_i f(x_i)), y_i = ±1.
 
     Parameters
@@ -93,41 +140,7 @@ class SupportVectorClassifier(ClassifierMixin, KernelMachine):
                 "take Hinge(), SquaredHinge() or Logistic()."
             )
         self.loss_ = loss
-        X = self._rows(X, reset=True)
-        if y is None:
-            raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y of {type(self).__name__} must hold two classes or more, got 1 class: {self.classes_[0]!r}; "
-                "give samples of another class."
-            )
-        C = self._weights(sample_weight, len(y))
-        used = np.flatnonzero(C[0])
-        if len(np.unique(codes[used])) < len(self.classes_):
-            raise ValueError(
-                f"sample_weight of {type(self).__name__} must leave samples of every class, got a class with zero "
-                "weight only; leave its samples out."
-            )
-        X, codes = rows_in_use(X, used, self.kernel), codes[used]
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), used)
-        self._store(X, used, expansions, single=len(self.classes_) == 2)
+        X, targets, C, used = self._training_set(X, y, sample_weight)
+        expansions = self._solve(X, targets, loss, C, used)
+        self._store(X, used, expansions, single=len(targets) == 1)
         return self
-
-    def decision_function(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
-        """Values of the fitted function: positive for the second class, or one column for each class.
-
-        ``dtype=np.float32`` as in `SupportVectorRegressor.predict`.
-        """
-        return self._function(X, dtype)
-
-    def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
-        """Labels; ``dtype=np.float32`` is faster and may change those closer to the boundary than the error."""
-        values = self.decision_function(X, dtype=dtype)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)]

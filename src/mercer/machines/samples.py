@@ -1,7 +1,8 @@
-"""Rows of a training set that have a weight."""
+"""Weights and shares of the samples of a training set."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,3 +33,8 @@ def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array
             "leave samples out instead."
         )
     return weight
+
+
+def is_share(nu: Any) -> bool:
+    """Whether ν is a number in (0, 1]."""
+    return isinstance(nu, Real) and not isinstance(nu, bool) and 0 < float(nu) <= 1
