@@ -48,7 +48,7 @@ def test_regression_is_that_of_libsvm(solver, kernel, theirs, C, nu, weights):
 
 
 @every_solver
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
 @pytest.mark.parametrize("nu", [1e-3, 0.3, 0.97, 1.0])
 @pytest.mark.parametrize("tol", [1e-3, 1e-6])
 def test_regression_is_certified(solver, C, nu, tol):
@@ -73,10 +73,11 @@ def test_smo_that_finds_no_tube_leaves_part_of_the_budget():
 def test_thousands_of_rows_need_no_matrix():
     many = rows(4000)
     y = smooth_targets(many)
-    model = NuSupportVectorRegressor(Gaussian(WIDTH), nu=0.3, C=10.0, memory=2**24).fit(many, y)
+    model = NuSupportVectorRegressor(Gaussian(WIDTH), nu=0.3, C=1.0, tol=1e-5, memory=2**24).fit(many, y)
     assert model.solver_ == "smo"
-    same = SupportVectorRegressor(Gaussian(WIDTH), loss=EpsilonInsensitive(model.epsilon_), C=10.0).fit(many, y)
-    np.testing.assert_allclose(model.predict(many), same.predict(many), atol=0.05)
+    loss = EpsilonInsensitive(model.epsilon_)
+    same = SupportVectorRegressor(Gaussian(WIDTH), loss=loss, C=1.0, tol=1e-5).fit(many, y)
+    np.testing.assert_allclose(model.predict(many), same.predict(many), atol=0.01)
     outside = np.abs(y - model.predict(many)) > model.epsilon_ + 1e-2
     assert outside.mean() <= 0.3 <= len(model.support_) / 4000
 
@@ -153,13 +154,17 @@ def test_classification_of_thousands_of_rows():
 
 @pytest.mark.parametrize("nu", [0.0, 1.1, -0.2, True, "half", None, np.nan])
 def test_classification_refuses_what_is_no_share(nu):
-    with pytest.raises(ValueError, match=r"nu of NuSupportVectorClassifier must be in \(0, 1\], got .*; it is the share"):
+    with pytest.raises(
+        ValueError, match=r"nu of NuSupportVectorClassifier must be in \(0, 1\], got .*; it is the share"
+    ):
         NuSupportVectorClassifier(nu=nu).fit(X, labels(X))
 
 
 def test_classification_refuses_a_share_that_no_margin_has():
     y = np.where(np.arange(120) < 30, "few", "many")
-    with pytest.raises(ValueError, match=r"must be at most 0\.5, twice the share of the smaller .*, got 0\.51; lower nu"):
+    with pytest.raises(
+        ValueError, match=r"must be at most 0\.5, twice the share of the smaller .*, got 0\.51; lower nu"
+    ):
         NuSupportVectorClassifier(nu=0.51).fit(X, y)
     assert NuSupportVectorClassifier(Gaussian(WIDTH), nu=0.5).fit(X, y).status_ == "optimal"
     heavy = np.where(y == "few", 3.0, 1.0)

@@ -24,9 +24,12 @@ from mercer.machines.reduction import reduce_expansion
 from mercer.machines.samples import checked_weights
 from mercer.problems import KernelProgram
 from mercer.regularizers import Penalty, as_regularizer
-from mercer.solvers import SOLVERS, SolverResult, check_options, check_solver_name, choose_solver
+from mercer.solvers import SOLVERS, SolverResult, bytes_of_matrices, check_options, check_solver_name, choose_solver
 
 Array = NDArray[Any]
+
+# What regularizers of coefficients form before any solver: the matrix, a product of it, and the work of that.
+_N_MATRICES = 3
 
 
 @dataclass
@@ -122,6 +125,7 @@ class KernelMachine(BaseEstimator):
         for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
             solver = SOLVERS[self.solver_]
+            self._check_memory(solver.n_matrices(program), len(used), f"the solver {str(self.solver_)!r}")
             if solver.needs_matrix and not program.in_memory:
                 program = replace(program, gram=task.matrix.formed)
             result = solver.solve(
@@ -157,6 +161,8 @@ class KernelMachine(BaseEstimator):
             return task
         matrix, columns = self._prepare(X)
         regularizer = as_regularizer(self.regularizer).restricted_to(used)
+        if regularizer.needs_matrix:
+            self._check_memory(_N_MATRICES, len(used), f"the regularizer {regularizer!r}")
         gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
         if self.low_rank_tol is not None:
             gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
@@ -170,6 +176,16 @@ class KernelMachine(BaseEstimator):
         programs = [self._program(KernelProgram.build(penalty, y, loss, C, **common)) for y in targets]
         shared.append(Task(matrix, penalty, programs))
         return shared[0]
+
+    def _check_memory(self, n_matrices: int, n: int, owner: str) -> None:
+        """Refuse to form matrices that do not fit."""
+        needed = bytes_of_matrices(n_matrices, n)
+        if needed > self.memory:
+            raise ValueError(
+                f"memory of {type(self).__name__} must be at least {needed:,} bytes for {owner}, which takes about "
+                f"{n_matrices} matrices of {n:,} x {n:,} numbers, got {self.memory:,}; raise memory, or choose the "
+                "regularizer 'rkhs' with the solver 'auto', or give low_rank_tol."
+            )
 
     def _program(self, program: KernelProgram) -> KernelProgram:
         """The program of this machine, made of the usual one."""

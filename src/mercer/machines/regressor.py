@@ -69,7 +69,8 @@ class SupportVectorRegressor(Regressor):
         If given, the Gram matrix is replaced by a low-rank factor with this relative trace error, and never formed:
         O(n r²) instead of O(n³). The gap that is reported is that of the exact program.
     memory : int
-        Bytes that matrices may take. Where the Gram matrix does not fit, solvers are chosen that never form it.
+        Bytes that matrices may take. Where the Gram matrix does not fit, solvers are chosen that never form it; where
+        there is none (l1, l2 or mixed penalties), the fit is refused before the matrices are formed.
     warm_start : bool
         Whether fit goes on from the last solution, if the number of samples is the same: after Ctrl-C, or with another
         C, for which the solution is rescaled.
