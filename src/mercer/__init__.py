@@ -16,6 +16,8 @@ _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
     "NuSupportVectorRegressor": "machines",
     "SupportVectorClassifier": "machines",
+    "NuSupportVectorClassifier": "machines",
+    "OneClassMachine": "machines",
     "KernelRidge": "machines",
     "QuantileBand": "machines",
     "RejectingClassifier": "machines",

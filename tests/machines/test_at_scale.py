@@ -189,3 +189,43 @@ def test_warm_start_from_another_width():
     cold = SupportVectorRegressor(Gaussian(0.9), C=3.0, tol=1e-6, solver="smo").fit(X, y)
     assert warm.status_ == "optimal"
     np.testing.assert_allclose(warm.history_[-1].primal, cold.history_[-1].primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("machine", "owner", "n_matrices"),
+    [
+        (SupportVectorRegressor(regularizer="l1"), r"the regularizer L1Coefficients\(\)", 3),
+        (SupportVectorRegressor(regularizer="l2"), r"the regularizer L2Coefficients\(\)", 3),
+        (SupportVectorRegressor(regularizer="mixed"), "the solver 'interior_point'", 3),
+        (SupportVectorRegressor(solver="interior_point"), "the solver 'interior_point'", 3),
+        (SupportVectorRegressor(loss=Squared(), solver="least_squares"), "the solver 'least_squares'", 3),
+        (NuSupportVectorRegressor(parametric=None), "the solver 'interior_point'", 3),
+        (NuSupportVectorRegressor(regularizer="mixed"), "the solver 'interior_point'", 3),
+    ],
+    ids=str,
+)
+def test_matrices_that_do_not_fit_are_refused_before_they_are_formed(machine, owner, n_matrices, monkeypatch):
+    X, y = regression(300)
+    monkeypatch.setattr(Gram, "toarray", lambda self: pytest.fail("formed"))
+    needed = f"{n_matrices * 8 * 300**2:,}"
+    with pytest.raises(
+        ValueError, match=f"must be at least {needed} bytes for {owner}, .* got 1,000,000; raise memory"
+    ):
+        machine.set_params(memory=10**6, kernel=KERNEL).fit(X, y)
+
+
+def test_l1_takes_the_solver_that_fits():
+    X, y = regression(120)
+    chosen = {
+        memory: SupportVectorRegressor(KERNEL, regularizer="l1", memory=memory).fit(X, y).solver_
+        for memory in (80 * 8 * 120**2, 80 * 8 * 120**2 - 1)
+    }
+    assert list(chosen.values()) == ["linear_program", "interior_point"]
+    with pytest.raises(
+        ValueError, match="1,152,000 bytes for the solver 'interior_point', which takes about 10 matrices"
+    ):
+        SupportVectorRegressor(KERNEL, regularizer="l1", solver="interior_point", memory=10**6).fit(X, y)
+    with pytest.raises(
+        ValueError, match="9,216,000 bytes for the solver 'linear_program', which takes about 80 matrices"
+    ):
+        SupportVectorRegressor(KERNEL, regularizer="l1", memory=10**6).fit(X, y)

@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelRidge, NuSupportVectorRegressor, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer import (
+    KernelRidge,
+    NuSupportVectorClassifier,
+    NuSupportVectorRegressor,
+    OneClassMachine,
+    QuantileBand,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+)
 from mercer.losses import Logistic
 
 
@@ -14,6 +22,9 @@ from mercer.losses import Logistic
         NuSupportVectorRegressor(),
         SupportVectorClassifier(),
         SupportVectorClassifier(loss=Logistic()),
+        # Its bound 2 min(n₊, n₋) / n is lower than the default 0.5 for some of the random labels.
+        NuSupportVectorClassifier(nu=0.1),
+        OneClassMachine(),
         KernelRidge(),
         QuantileBand(),
         QuantileBand(calibrate=True, random_state=0),

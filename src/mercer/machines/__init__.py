@@ -3,8 +3,10 @@
 from mercer.machines.bands import QuantileBand
 from mercer.machines.calibration import Calibration
 from mercer.machines.classifier import SupportVectorClassifier
+from mercer.machines.nu import NuSupportVectorClassifier, NuSupportVectorRegressor
+from mercer.machines.one_class import OneClassMachine
 from mercer.machines.reduction import Reduction, ReductionError, reduce_expansion
-from mercer.machines.regressor import NuSupportVectorRegressor, SupportVectorRegressor
+from mercer.machines.regressor import SupportVectorRegressor
 from mercer.machines.rejection import RejectingClassifier, Rejection, RejectionCurve
 from mercer.machines.ridge import KernelRidge
 
@@ -13,6 +15,8 @@ __all__ = [
     "NuSupportVectorRegressor",
     "SupportVectorClassifier",
     "Calibration",
+    "NuSupportVectorClassifier",
+    "OneClassMachine",
     "KernelRidge",
     "QuantileBand",
     "RejectingClassifier",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,45 +17,36 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
-from mercer.losses import Loss
 from mercer.machines.attributes import DerivedAttributes
+from mercer.machines.certified import Certified
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
 from mercer.machines.samples import checked_weights
-from mercer.problems import Certificate, KernelProgram
-from mercer.regularizers import Penalty, Regularizer, as_regularizer
-from mercer.solvers import SOLVERS, Solver, SolverResult, check_options, check_solver_name, choose_solver
+from mercer.machines.training import Expansion, Task, Training
+from mercer.problems import KernelProgram
+from mercer.regularizers import as_regularizer
+from mercer.solvers import (
+    SOLVERS,
+    Solver,
+    SolverResult,
+    bytes_of_matrices,
+    check_options,
+    check_solver_name,
+    choose_solver,
+)
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.selection import FEW_SAMPLES
 
 Array = NDArray[Any]
 
+# What regularizers of coefficients form before any solver: the matrix, a product of it, and the work of that.
+_N_MATRICES = 3
 # Relative gap that the interior point method is asked for on few samples, whatever tol: it takes a tenth more time.
 _LAST_DIGITS = 1e-11
 
 
-@dataclass
-class Expansion:
-    """A fitted function Σ_i coef_i k(x_i, .) + Σ_j parametric_j φ_j, and how it was found."""
-
-    coef: Array
-    parametric: Array
-    result: SolverResult
-    program: KernelProgram
-
-
-@dataclass
-class Task:
-    """The programs of a fit, and what they are made of."""
-
-    matrix: TrainingMatrix
-    regularizer: Regularizer
-    penalty: Penalty
-    programs: list[KernelProgram]
-
-
-class KernelMachine(DerivedAttributes, BaseEstimator):
+class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
     """Base of the machines."""
 
     kernel: Any
@@ -111,24 +102,21 @@ class KernelMachine(DerivedAttributes, BaseEstimator):
             )
         return values[0] * weight, values[1] * weight
 
-    def _solve(
-        self,
-        X: Any,
-        targets: list[Array],
-        loss: Loss,
-        C: tuple[Array, Array],
-        used: Array,
-        budget_share: float | None = None,
-    ) -> list[Expansion]:
-        """Build and solve the program of each target on the rows at the positions `used`, which all have a weight."""
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """The training set, validated."""
+        raise NotImplementedError
+
+    def _solve(self, training: Training) -> list[Expansion]:
+        """Build and solve the program of each target."""
         check_solver_name(self.solver)
-        task = self._task(X, targets, loss, C, used, budget_share)
-        shape = len(task.penalty.columns), task.penalty.columns.shape[1]
-        starts = self._starts(C, shape) if self.warm_start else []
+        task = self._task(training)
+        shape = task.programs[0].columns.shape
+        starts = self._starts(training.C, shape) if self.warm_start else []
         expansions, stopped = [], False
         for i, program in enumerate(task.programs):
             self.solver_ = choose_solver(self.solver, program, tol=self.tol, memory=self.memory)
             solver = self.solver if isinstance(self.solver, Solver) else SOLVERS[self.solver_]
+            self._check_memory(solver.n_matrices(program), len(program.y), f"the solver {str(self.solver_)!r}")
             if solver.needs_matrix and not program.in_memory:
                 program = replace(program, gram=task.matrix.formed)
             to_the_last_digits = solver.name == "interior_point" and len(program.y) < FEW_SAMPLES
@@ -146,39 +134,28 @@ class KernelMachine(DerivedAttributes, BaseEstimator):
                 result = with_certificate(result, program.certificate(result), self.tol)
             coef, parametric = task.penalty.expand(result.B, result.d)
             if task.penalty.rewrites:
-                certificate = self._certificate(task, program, coef, result.B, result.d)
+                certificate = task.certificate(program, coef, parametric, result.B)
                 result = with_certificate(result, certificate, self.tol)
-            expansions.append(Expansion(coef, parametric, result, program))
-        self._weights_of_results = C
+            expansions.append(Expansion(coef, parametric, result.B, result, program))
+        self._weights_of_results = training.C
         return expansions
 
-    def _certificate(self, task: Task, program: KernelProgram, coef: Array, B: Array, d: Array) -> Certificate:
-        """The certificate of the function with these coefficients of the kernel functions."""
-        K = task.matrix.operator
-        price = task.regularizer.value(K, coef, np.zeros(0))
-        return program.certificate_of(K @ coef, price, B, d)
-
-    def _task(
-        self,
-        X: Any,
-        targets: list[Array],
-        loss: Loss,
-        C: tuple[Array, Array],
-        used: Array,
-        budget_share: float | None,
-    ) -> Task:
+    def _task(self, training: Training) -> Task:
         """The program of each target; if this machine is part of a path, its first machine made all but the weights."""
-        budget = None if budget_share is None else budget_share * float(np.sum(C[0]))
+        C, share = training.C, training.budget_share
+        budget = None if share is None else share * float(np.sum(C[0]))
         shared: list[Task] = getattr(self, "_shared", [])
         if shared:
             task = shared[0]
             task.programs = [program.with_weights(C, budget) for program in task.programs]
             return task
-        matrix, columns = self._prepare(X)
-        regularizer = as_regularizer(self.regularizer).restricted_to(used)
+        matrix, columns = self._prepare(training.X)
+        regularizer = as_regularizer(self.regularizer).restricted_to(training.used)
+        if regularizer.needs_matrix:
+            self._check_memory(_N_MATRICES, len(training.used), f"the regularizer {regularizer!r}")
         gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
         if self.low_rank_tol is not None:
-            gram = incomplete_cholesky(self.kernel_, X, tol=self.low_rank_tol, verbose=self.verbose)
+            gram = incomplete_cholesky(self.kernel_, training.X, tol=self.low_rank_tol, verbose=self.verbose)
         penalty = regularizer.penalty(gram, columns)
         priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if penalty.gram is not None else ()
         if len(priced):
@@ -193,9 +170,25 @@ class KernelMachine(DerivedAttributes, BaseEstimator):
             "exact_gram": None if self.low_rank_tol is None else matrix.operator,
             "kept": {},
         }
-        programs = [KernelProgram.build(penalty, y, loss, C, **common) for y in targets]
+        programs = [
+            self._program(KernelProgram.build(penalty, y, training.loss, C, **common)) for y in training.targets
+        ]
         shared.append(Task(matrix, regularizer, penalty, programs))
         return shared[0]
+
+    def _check_memory(self, n_matrices: int, n: int, owner: str) -> None:
+        """Refuse to form matrices that do not fit."""
+        needed = bytes_of_matrices(n_matrices, n)
+        if needed > self.memory:
+            raise ValueError(
+                f"memory of {type(self).__name__} must be at least {needed:,} bytes for {owner}, which takes about "
+                f"{n_matrices} matrices of {n:,} x {n:,} numbers, got {self.memory:,}; raise memory, or choose the "
+                "regularizer 'rkhs' with the solver 'auto', or give low_rank_tol."
+            )
+
+    def _program(self, program: KernelProgram) -> KernelProgram:
+        """The program of this machine, made of the usual one."""
+        return program
 
     def _starts(self, C: tuple[Array, Array], shape: tuple[int, int]) -> list[SolverResult]:
         """The last solutions in units of the new weights, if they have the shape of the new ones."""
@@ -263,21 +256,18 @@ class KernelMachine(DerivedAttributes, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _store(self, X: Any, used: Array, expansions: list[Expansion], *, single: bool) -> None:
-        """Keep the rows and coefficients that matter, and the story of the fit.
-
-        X holds the rows at the positions `used` of the training set.
-        """
-        results = [expansion.result for expansion in expansions]
+    def _store(self, training: Training, expansions: list[Expansion]) -> None:
+        """Keep the rows and coefficients that matter, and the story of the fit."""
+        results, single = [expansion.result for expansion in expansions], training.single
         gaps = [result.history[-1].relative_gap for result in results]
-        points = np.column_stack([result.B for result in results])
+        points = np.column_stack([expansion.point for expansion in expansions])
         self.dual_point_ = points[:, 0] if single else points
         coef = np.column_stack([expansion.coef for expansion in expansions])
         parametric = np.column_stack([expansion.parametric for expansion in expansions])
         support = np.flatnonzero(np.any(coef != 0, axis=1))
         coef = coef[support]
-        self.support_ = used[support]
-        self.support_vectors_ = _safe_indexing(X, support)
+        self.support_ = training.used[support]
+        self.support_vectors_ = _safe_indexing(training.X, support)
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         story: dict[str, list[Any]] = {

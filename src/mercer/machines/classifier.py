@@ -20,6 +20,7 @@ from mercer.losses import Hinge, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.calibration import Calibration, coupled
 from mercer.machines.samples import checked_weights, is_positive, rows_in_use
+from mercer.machines.training import Training
 from mercer.solvers import Solver
 
 Array = NDArray[Any]
@@ -47,8 +48,8 @@ class Classifier(ClassifierMixin, KernelMachine):
     random_state: Any = None
     loss_: Loss
 
-    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, list[Array], tuple[Array, Array], Array]:
-        """Rows with a weight, labels ±1 for each machine, weights below and above, and the positions of the rows."""
+    def _with_labels(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """The training set with labels ±1 for each machine."""
         X = self._rows(X, reset=True)
         self._codes = self._class_codes(X, y)
         weight = checked_weights(self, sample_weight, len(self._codes))
@@ -63,7 +64,8 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.class_weight_ = self._factors(codes, weight[used])
         below, above = self._weights(weight * self.class_weight_[self._codes], len(weight))
         targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
-        return rows_in_use(X, used, self.kernel), targets, (below[used], above[used]), used
+        X, C = rows_in_use(X, used, self.kernel), (below[used], above[used])
+        return Training(X, used, targets, self.loss_, C, single=len(targets) == 1)
 
     def _class_codes(self, X: Any, y: Any) -> Array:
         """The number of the class of each row; `classes_` are the labels."""
@@ -290,6 +292,12 @@ class SupportVectorClassifier(Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one machine for two classes, or one for each class against the rest; and probabilities if asked for."""
+        training = self._training(X, y, sample_weight)
+        self._store(training, self._solve(training))
+        self.calibration_ = self._calibration(X, y, sample_weight, training.used)
+        return self
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         loss = Hinge() if self.loss is None else self.loss
         if not isinstance(loss, Loss) or not loss.classification:
             raise ValueError(
@@ -297,11 +305,7 @@ class SupportVectorClassifier(Classifier):
                 "take Hinge(), SquaredHinge() or Logistic()."
             )
         self.loss_ = loss
-        in_use, targets, C, used = self._training_set(X, y, sample_weight)
-        expansions = self._solve(in_use, targets, loss, C, used)
-        self._store(in_use, used, expansions, single=len(targets) == 1)
-        self.calibration_ = self._calibration(X, y, sample_weight, used)
-        return self
+        return self._with_labels(X, y, sample_weight)
 
 
 def _is_interrupted(machine: Classifier) -> bool:

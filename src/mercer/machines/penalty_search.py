@@ -29,7 +29,7 @@ _MAX_ITER = 100
 
 @dataclass(frozen=True)
 class Samples:
-    """Distinct rows: their mean targets, total weights, and the weighted scatter of their targets around the means.
+    """Distinct rows: their mean targets, total weights, weighted scatter around the means, and whose row each is.
 
     The sum of squares of rows that are equal is that of their mean, plus the scatter.
     """
@@ -37,6 +37,7 @@ class Samples:
     targets: Array
     weight: Array
     scatter: Array
+    group: Array
 
     @classmethod
     def merged(cls, X: Any, targets: Array, weight: Array) -> tuple[Array, Samples]:
@@ -45,7 +46,7 @@ class Samples:
         total = np.bincount(group, weight)
         means = np.column_stack([np.bincount(group, weight * column) / total for column in targets.T])
         scatter = np.bincount(group, weight * np.sum((targets - means[group]) ** 2, axis=1))
-        return rows, cls(means, total, scatter)
+        return rows, cls(means, total, scatter, group)
 
     @property
     def root(self) -> Array:
@@ -54,7 +55,14 @@ class Samples:
 
     def restricted_to(self, rows: Array) -> Samples:
         """Some of the rows."""
-        return Samples(self.targets[rows], self.weight[rows], self.scatter[rows])
+        return Samples(self.targets[rows], self.weight[rows], self.scatter[rows], np.arange(len(rows)))
+
+    def apart(self, B: Array, y: Array, weight: Array, penalty: float) -> Array:
+        """The dual variables weight (y - f) / penalty of all samples, from the sums B of those of equal rows."""
+        total, group = self.weight, self.group
+        alone = np.bincount(group)[group] == 1
+        above_mean = np.where(alone, 0.0, y - (np.bincount(group, weight * y) / total)[group])
+        return np.where(alone, B[group], weight * (above_mean / penalty + (B / total)[group]))
 
     def error(self, residuals: Array) -> float:
         """Root mean square error, from the residuals of the means."""

@@ -1,4 +1,4 @@
-"""Regression: any convex loss, and the machine that finds its own tube."""
+"""Regression with any convex loss."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from mercer.losses import EpsilonInsensitive, Laplace, Loss, optimal_nu
-from mercer.machines.base import Expansion, KernelMachine
+from mercer.losses import EpsilonInsensitive, Loss
+from mercer.machines.base import KernelMachine
 from mercer.machines.samples import rows_in_use
+from mercer.machines.training import Training
 from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
 
-class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
-    """What the two regressors share."""
+class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+    """What the regressors share."""
 
     def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
         """Values of the fitted function, evaluated in blocks: memory grows with the rows, not with their square.
@@ -28,22 +29,22 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         """
         return self._function(X, dtype)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None) -> list[Expansion]:
+    def _with_targets(
+        self, X: Any, y: Any, sample_weight: Any, loss: Loss, budget_share: float | None = None
+    ) -> Training:
+        """The training set with a loss."""
         X = self._rows(X, reset=True)
         y = regression_targets(y, X)
-        self._y_is_single = y.ndim == 1
         C = self._weights(sample_weight, len(y))
         used = np.flatnonzero(C[0])
         if len(used) < len(y):
             loss = loss.restricted_to(used)
-        X, y = rows_in_use(X, used, self.kernel), y[used]
-        targets = list(y.reshape(len(y), -1).T)
-        expansions = self._solve(X, targets, loss, (C[0][used], C[1][used]), used, budget_share)
-        self._store(X, used, expansions, single=self._y_is_single)
-        return expansions
+        targets = list(y[used].reshape(len(used), -1).T)
+        X, C = rows_in_use(X, used, self.kernel), (C[0][used], C[1][used])
+        return Training(X, used, targets, loss, C, y.ndim == 1, budget_share)
 
 
-class SupportVectorRegressor(_Regressor):
+class SupportVectorRegressor(Regressor):
     """Kernel regression with any convex loss: min 1/2 ||f||² + C Σ_i weight_i c(y_i - f(x_i)).
 
     Parameters
@@ -73,7 +74,8 @@ class SupportVectorRegressor(_Regressor):
         If given, the Gram matrix is replaced by a low-rank factor with this relative trace error, and never formed:
         O(n r²) instead of O(n³). The gap that is reported is that of the exact program.
     memory : int
-        Bytes that matrices may take. Where the Gram matrix does not fit, solvers are chosen that never form it.
+        Bytes that matrices may take. Where the Gram matrix does not fit, solvers are chosen that never form it; where
+        there is none (l1, l2 or mixed penalties), the fit is refused before the matrices are formed.
     warm_start : bool
         Whether fit goes on from the last solution, if the number of samples is the same: after Ctrl-C, or with another
         C, for which the solution is rescaled.
@@ -153,99 +155,19 @@ class SupportVectorRegressor(_Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""
+        training = self._training(X, y, sample_weight)
+        self.loss_ = EpsilonInsensitive(0.1) if self.loss is None else self.loss
+        self._store(training, self._solve(training))
+        return self
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         loss = EpsilonInsensitive(0.1) if self.loss is None else self.loss
         if not isinstance(loss, Loss) or loss.classification:
             raise ValueError(
                 f"loss of {type(self).__name__} must be a loss for regression, got {self.loss!r}; "
                 "take one of mercer.losses."
             )
-        self.loss_ = loss
-        self._fit(X, y, sample_weight, loss, None)
-        return self
-
-
-class NuSupportVectorRegressor(_Regressor):
-    """ν-support vector regression: the tube's width is found such that at most a share ν of the samples lies outside.
-
-    min 1/2 ||f||² + C (ν n ε + Σ_i max(0, |y_i - f(x_i)| - ε)) over f and ε >= 0.
-
-    Parameters
-    ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
-    callback
-        As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
-    nu : float or str
-        ν in (0, 1], or the name of a noise ("normal", "laplace", "uniform") for which the best ν is taken.
-
-    Attributes
-    ----------
-    epsilon_ : float
-        Width of the tube (a list of them for several targets).
-    nu_ : float
-        ν that was used.
-
-    Notes
-    -----
-    The share of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). Solved in one run
-    of the interior point method: ε is the multiplier of Σ|B_i| <= C ν n.
-
-    Examples
-    --------
-    >>> from mercer import NuSupportVectorRegressor
-    >>> from mercer.datasets import make_sinc
-    >>> X, y = make_sinc(100, noise=0.1, random_state=0)
-    >>> model = NuSupportVectorRegressor(nu="normal", C=10.0).fit(X, y)
-    >>> round(model.nu_, 4), 0.02 < model.epsilon_ < 0.15
-    (0.5405, True)
-    """
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        nu: Any = 0.5,
-        C: Any = 1.0,
-        regularizer: Any = "rkhs",
-        parametric: Any = "constant",
-        solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        low_rank_tol: float | None = None,
-        memory: int = 2**30,
-        warm_start: bool = False,
-        verbose: bool = False,
-        callback: Any = None,
-    ):
-        self.kernel = kernel
-        self.nu = nu
-        self.C = C
-        self.regularizer = regularizer
-        self.parametric = parametric
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine to rows X and one or several targets y."""
-        nu = optimal_nu(self.nu) if isinstance(self.nu, str) else self.nu
-        if isinstance(self.C, tuple):
-            raise ValueError("C of NuSupportVectorRegressor must be the same above and below, got a pair; give one C.")
-        if isinstance(nu, bool) or not isinstance(nu, int | float | np.number) or not 0 < nu <= 1:
-            raise ValueError(
-                f"nu of NuSupportVectorRegressor must be in (0, 1] or the name of a noise, got {self.nu!r}; it is the "
-                "share of samples outside the tube."
-            )
-        self.nu_ = float(nu)
-        self.loss_ = Laplace()
-        expansions = self._fit(X, y, sample_weight, self.loss_, self.nu_)
-        widths = [expansion.program.tube(expansion.result.B, expansion.result.d) for expansion in expansions]
-        self.epsilon_ = widths[0] if self._y_is_single else widths
-        return self
+        return self._with_targets(X, y, sample_weight, loss)
 
 
 def regression_targets(y: Any, X: Any) -> Array:

@@ -12,13 +12,15 @@ from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.kernels.gram import Gram
-from mercer.machines.base import Expansion, KernelMachine
+from mercer.losses import Squared
+from mercer.machines.base import KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
+from mercer.machines.training import Expansion, Training
 from mercer.problems import KernelProgram
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
-from mercer.solvers.certified import certified
+from mercer.solvers.certified import certified, with_certificate
 
 Array = NDArray[Any]
 
@@ -126,13 +128,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and one or several targets y, which share the penalty."""
         self._check_choices()
-        X = self._rows(X, reset=True)
-        y = regression_targets(y, X)
-        weight = checked_weights(self, sample_weight, len(y))
-        used = np.flatnonzero(weight)
-        X, weight = rows_in_use(X, used, self.kernel), weight[used]
-        rows, samples = Samples.merged(X, y[used].reshape(len(used), -1), weight)
-        X, used = rows_in_use(X, rows, self.kernel), used[rows]
+        training = self._training(X, y, sample_weight)
+        rows, samples = Samples.merged(training.X, np.column_stack(training.targets), training.C[0])
+        X = rows_in_use(training.X, rows, self.kernel)
         matrix, Phi = self._prepare(X)
         self.solver_ = self._choose(len(rows))
         for error in ("leave_one_out_error_", "validation_error_"):
@@ -141,12 +139,36 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             fits = self._by_eigen(matrix.formed, Phi, samples)
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
-        self._store(X, used, fits, single=y.ndim == 1)
+        if len(rows) < len(training.used):
+            self._take_apart(training, samples, fits)
+        self._store(training, fits)
         return self
+
+    def _take_apart(self, training: Training, samples: Samples, fits: list[Expansion]) -> None:
+        """Coefficients for all rows, of which some are equal, and the certificate of the function that they make."""
+        task = self._task(self._weighed(training))
+        for fit, y, program in zip(fits, training.targets, task.programs, strict=True):
+            fit.coef = fit.point = samples.apart(fit.result.B, y, training.C[0], self.penalty_)
+            certificate = task.certificate(program, fit.coef, fit.parametric, fit.point)
+            fit.result = with_certificate(fit.result, certificate, self.tol)
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        X = self._rows(X, reset=True)
+        y = regression_targets(y, X)
+        weight = checked_weights(self, sample_weight, len(y))
+        used = np.flatnonzero(weight)
+        X, targets = rows_in_use(X, used, self.kernel), list(y[used].reshape(len(used), -1).T)
+        return Training(X, used, targets, Squared(), (weight[used], weight[used]), y.ndim == 1)
+
+    def _weighed(self, training: Training) -> Training:
+        weight = training.C[0] / self.penalty_
+        return replace(training, C=(weight, weight))
 
     def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
         """Values of the fitted function; ``dtype=np.float32`` as in `SupportVectorRegressor.predict`."""
         return self._function(X, dtype)
+
+    low_rank_tol = None
 
     @property
     def regularizer(self) -> str:
@@ -207,7 +229,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             results = [replace(result, status="interrupted") for result in results]
         self._weights_of_results = C
         return [
-            Expansion(result.B, result.d, result, program) for result, program in zip(results, programs, strict=True)
+            Expansion(result.B, result.d, result.B, result, program)
+            for result, program in zip(results, programs, strict=True)
         ]
 
     def _choose(self, n: int) -> SolverName:
@@ -257,4 +280,4 @@ def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion
     iterate = program.iterate(B, d)
     found = SolverResult("optimal", B, d, iterate.primal, iterate.dual, 1, [iterate])
     result = certified(program, found, tol)
-    return Expansion(result.B, result.d, result, program)
+    return Expansion(result.B, result.d, result.B, result, program)

@@ -1,4 +1,4 @@
-"""Rows of a training set that have a weight."""
+"""Weights and shares of the samples of a training set."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array
 def is_positive(number: Any) -> bool:
     """Whether something is a positive finite number."""
     return isinstance(number, Real) and not isinstance(number, bool) and 0 < float(number) < np.inf
+
+
+def is_share(nu: Any) -> bool:
+    """Whether ν is a number in (0, 1]."""
+    return isinstance(nu, Real) and not isinstance(nu, bool) and 0 < float(nu) <= 1

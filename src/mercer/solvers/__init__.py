@@ -8,7 +8,7 @@ from mercer.solvers.least_squares import LeastSquares
 from mercer.solvers.linear_program import LinearProgram
 from mercer.solvers.result import Solver, SolverResult, check_options
 from mercer.solvers.rprop import RpropResult, rprop
-from mercer.solvers.selection import SOLVERS, SolverName, check_solver_name, choose_solver
+from mercer.solvers.selection import SOLVERS, SolverName, bytes_of_matrices, check_solver_name, choose_solver
 from mercer.solvers.smo import SMO
 from mercer.solvers.sparse_eigen import leading_eigenpairs
 from mercer.solvers.working_set import WorkingSet
@@ -33,6 +33,7 @@ __all__ = [
     "SOLVERS",
     "SolverName",
     "choose_solver",
+    "bytes_of_matrices",
     "check_solver_name",
     "check_options",
 ]

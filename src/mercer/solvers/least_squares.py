@@ -29,6 +29,10 @@ class LeastSquares(Solver):
 
     name = "least_squares"
 
+    def n_matrices(self, problem: KernelProgram) -> int:
+        """The matrix, its factor, and what forming it takes."""
+        return 0 if hasattr(problem.gram, "factor") else 3
+
     def refusal(self, problem: KernelProgram) -> str | None:
         """A loss that is not the squared one, coefficients with an l1 price, or a matrix that is not in memory."""
         if not problem.in_memory:

@@ -37,6 +37,10 @@ class LinearProgram(Solver):
 
     name = "linear_program"
 
+    def n_matrices(self, problem: KernelProgram) -> int:
+        """Four sparse copies of the columns, as many in HiGHS, and what its presolve and factors take."""
+        return 80
+
     def refusal(self, problem: KernelProgram) -> str | None:
         """A quadratic part, or a loss that is not piecewise linear."""
         if not problem.in_memory:

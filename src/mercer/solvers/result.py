@@ -90,6 +90,13 @@ class Solver(ABC):
             options.callback(0, iterate)
         return SolverResult(status, B, d, iterate.primal, iterate.dual, int(n_iter), [iterate])
 
+    def n_matrices(self, problem: KernelProgram) -> int:
+        """How many n x n matrices of numbers in double precision are in memory at once, that of the program included.
+
+        Counted as the peak of memory over 8 n², with n some thousand; see `benchmarks/machines_scale.py memory`.
+        """
+        return 0
+
     @abstractmethod
     def refusal(self, problem: KernelProgram) -> str | None:
         """Why this solver cannot take the problem; None if it can."""

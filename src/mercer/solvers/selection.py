@@ -75,13 +75,13 @@ def choose_solver(name: str | Solver, problem: KernelProgram, *, tol: float = 1e
         return SolverName(name, "as asked")
     n = len(problem.y)
     samples = f"{n:,} samples"
-    fits = 2 * 8 * n**2 <= memory  # the matrix and its factor
+    fits = _fits("interior_point", problem, memory)
     few, many = n < FEW_SAMPLES and fits, n > MANY_SAMPLES or not fits
     if _can("least_squares", problem):
         if not many or not _can("conjugate_gradients", problem):
             return SolverName("least_squares", f"squared loss, {samples}")
         return SolverName("conjugate_gradients", f"squared loss, {samples}: no matrix is factored")
-    if _can("linear_program", problem):
+    if _can("linear_program", problem) and (_fits("linear_program", problem, memory) or not fits):
         return SolverName("linear_program", "an l1 penalty and a loss of straight lines")
     if not (_can("smo", problem) or _can("working_set", problem)):
         return SolverName("interior_point", "the only one for this regularizer, budget or low-rank factor")
@@ -97,6 +97,16 @@ def choose_solver(name: str | Solver, problem: KernelProgram, *, tol: float = 1e
         # Steps on pairs then go so far that they take longer than factorisations; classes are separated before that.
         return SolverName("interior_point", f"{samples} of so much weight that they move the function far")
     return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")
+
+
+def _fits(name: str, problem: KernelProgram, memory: int) -> bool:
+    """Whether the matrices that a solver forms take at most so many bytes."""
+    return bytes_of_matrices(SOLVERS[name].n_matrices(problem), len(problem.y)) <= memory
+
+
+def bytes_of_matrices(n_matrices: int, n: int) -> int:
+    """What n x n matrices take in double precision."""
+    return 8 * n_matrices * n**2
 
 
 def _can(name: str, problem: KernelProgram) -> bool:

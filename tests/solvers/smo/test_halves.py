@@ -55,7 +55,7 @@ def divided(monkeypatch):
 @pytest.mark.parametrize("paired", [True, False])
 def test_halves_lead_to_the_interior_points_minimum(loss, paired, divided):
     problem, box, B, g = block(loss, 121, paired=paired)
-    violation = descend_by_halves(problem.gram, g, B, box.rows, paired=paired, target=1e-7, max_steps=10**6)
+    violation = descend_by_halves(problem.gram, g, B, box.rows, n_sums=int(paired), target=1e-7, max_steps=10**6)
     assert len(divided) > 1
     assert divided[:2] == [(0, 60, 121), (0, 30, 90, 121)]
     assert violation <= 1e-7
@@ -90,7 +90,7 @@ def test_parts_never_raise_the_objective(paired, dtype):
     K, g = problem.gram.astype(dtype), g.astype(dtype)
     last = start = value(problem, box, B)
     for _ in range(5):
-        halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), paired=paired, target=1e-6)
+        halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), n_sums=int(paired), target=1e-6)
         now = value(problem, box, B)
         assert now < last + 1e-6 * abs(last)
         np.testing.assert_allclose(g, problem.gram @ B - problem.y, atol=1e-4 if dtype == np.float32 else 1e-10)
@@ -102,16 +102,16 @@ def test_halves_that_do_the_same_are_joined_by_half_the_step():
     K, B = np.ones((80, 80)) + 1e-3 * np.eye(80), np.zeros(80)
     _, box, _, _ = block(EpsilonInsensitive(0.0), 80, paired=False, C=1e3)
     g = np.full(80, -1.0)
-    halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), paired=False, target=1e-9)
+    halves._descend_on_parts(K, g, B, box.rows, (0, 40, 80), n_sums=0, target=1e-9)
     np.testing.assert_allclose(B.sum(), 1.0, rtol=1e-3)  # each half alone would sum to one
     np.testing.assert_allclose(g, K @ B - 1.0, atol=1e-12)
 
 
 def test_parts_that_are_at_their_minimum_stay():
     problem, box, B, g = block(EpsilonInsensitive(0.1), 60)
-    descend(problem.gram, 0, g, B, box.rows, True, 1e-9, 10**6)
+    descend(problem.gram, 0, g, B, box.rows, 1, 1e-9, 10**6)
     before = B.copy(), g.copy()
-    assert halves._descend_on_parts(problem.gram, g, B, box.rows, (0, 30, 60), paired=True, target=1e-6) == 0
+    assert halves._descend_on_parts(problem.gram, g, B, box.rows, (0, 30, 60), n_sums=1, target=1e-6) == 0
     np.testing.assert_array_equal((B, g), before)
 
 
@@ -120,14 +120,14 @@ def test_one_thread_and_two_do_the_same_to_the_last_digit():
     for limit in (None, 1):
         problem, box, B, g = block(EpsilonInsensitive(0.01), 700, C=100.0, kernel=Gaussian(0.3))
         with single_threaded_numpy, threadpool_limits(limit):  # as solvers do: products may depend on it
-            descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-4, max_steps=200_000)
+            descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-4, max_steps=200_000)
         answers.append(B)
     np.testing.assert_array_equal(*answers)
 
 
 def test_steps_end_when_they_are_used_up(divided):
     problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
-    violation = descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-12, max_steps=150)
+    violation = descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-12, max_steps=150)
     assert len(divided) == 1
     np.testing.assert_allclose(violation_of(box, B, g, paired=True), violation, rtol=1e-6)
 
@@ -135,7 +135,7 @@ def test_steps_end_when_they_are_used_up(divided):
 def test_small_blocks_are_not_divided(monkeypatch):
     monkeypatch.delattr(halves, "_descend_on_parts")
     problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
-    assert descend_by_halves(problem.gram, g, B, box.rows, paired=True, target=1e-6, max_steps=10**6) <= 1e-6
+    assert descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-6, max_steps=10**6) <= 1e-6
 
 
 def test_descend_on_some_rows_of_a_larger_matrix():
@@ -143,5 +143,5 @@ def test_descend_on_some_rows_of_a_larger_matrix():
     part = slice(20, 45)
     own_box, own = np.ascontiguousarray(box.rows[:, part]), np.ascontiguousarray(problem.gram[part, part])
     alone, inside = [(g[part].copy(), B[part].copy()) for _ in range(2)]
-    assert descend(own, 0, *alone, own_box, True, 0.0, 50) == descend(problem.gram, 20, *inside, own_box, True, 0.0, 50)
+    assert descend(own, 0, *alone, own_box, 1, 0.0, 50) == descend(problem.gram, 20, *inside, own_box, 1, 0.0, 50)
     np.testing.assert_array_equal(alone, inside)

@@ -64,6 +64,12 @@ class InteriorPoint(Solver):
 
     name = "interior_point"
 
+    def n_matrices(self, problem: KernelProgram) -> int:
+        """The matrix, its factor, and what forming it takes; with an l1 penalty products of all columns."""
+        if problem.gram is None:
+            return 10
+        return 0 if hasattr(problem.gram, "factor") else 3
+
     def refusal(self, problem: KernelProgram) -> str | None:
         """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
         if not problem.in_memory:

@@ -18,9 +18,9 @@ _WRONG = 0.25
 _COST = 0.01
 
 
-def n_free(B: Array, box: Array) -> int:
-    """How many variables are not where their price changes."""
-    return len(B) - int(np.count_nonzero(_fixed(B, box)))
+def n_free(B: Array, box: Array, n_sums: int) -> int:
+    """How many variables are not where their price, or the sum that they belong to, changes."""
+    return len(B) - int(np.count_nonzero(_fixed(B, box, _split(box, n_sums))))
 
 
 def cost_of_guess(n_free: int) -> int:
@@ -29,7 +29,7 @@ def cost_of_guess(n_free: int) -> int:
 
 
 def solve_by_active_set(
-    K: Array, g: Array, B: Array, box: Array, *, paired: bool, slack: float, system: FreeSystem
+    K: Array, g: Array, B: Array, box: Array, *, n_sums: int, slack: float, system: FreeSystem
 ) -> bool:
     """Go to the minimum over a block if it is near: guess the free variables, solve for them, guess again.
 
@@ -39,8 +39,10 @@ def solve_by_active_set(
     `descend` for the arguments; `system` solves for the steps.
     """
     low, high, up, down, curve_up, curve_down = box
-    split, fixed = _split(box), _fixed(B, box)
+    split = _split(box, n_sums)
+    fixed = _fixed(B, box, split)
     above, at = B > 0, B.copy()
+    sums = _groups(above, n_sums) @ B
     system.enter(K)
     for _ in range(_MAX_GUESSES):
         free = np.flatnonzero(~fixed)
@@ -51,18 +53,20 @@ def solve_by_active_set(
         slope = g + change[moved].astype(K.dtype) @ K[moved] if len(moved) else g
         curve = np.where(above, curve_up, curve_down)
         wanted = slope + np.where(above, up, -down) + curve * B
-        step = system.step(free, curve, wanted, -change.sum() if paired else None)
+        groups = _groups(np.where(fixed, at > 0, above), n_sums)
+        step = system.step(free, curve, wanted, groups, sums - groups @ np.where(fixed, at, B))
         if step is None:
             return False
-        change[free], offset = step
+        change[free], offsets = step
+        of_rising, of_falling = (offsets @ _groups(side, n_sums) for side in (at >= 0, at > 0))
         slope = g + K @ change.astype(K.dtype)
         reached = B + change
         over = ~fixed & (reached > np.where(split & ~above, 0.0, high))
         under = ~fixed & (reached < np.where(split & above, 0.0, low))
         right = slope + np.where(at >= 0, up + curve_up * at, curve_down * at - down)
         left = slope + np.where(at > 0, up + curve_up * at, curve_down * at - down)
-        rises = fixed & (at < high) & (right < offset - slack)
-        falls = fixed & (at > low) & (left > offset + slack)
+        rises = fixed & (at < high) & (right < of_rising - slack)
+        falls = fixed & (at > low) & (left > of_falling + slack)
         n_wrong = np.count_nonzero(over | under | rises | falls)
         if n_wrong == 0:
             B[:], g[:] = reached, slope
@@ -75,12 +79,18 @@ def solve_by_active_set(
     return False
 
 
-def _split(box: Array) -> Array:
-    """Whether the price of a variable is another function below zero than above."""
+def _groups(above: Array, n_sums: int) -> Array:
+    """Which variables each sum is of, one row for each: all of them, or those above zero and the others."""
+    rows = [above, ~above] if n_sums == 2 else [np.ones(len(above))] * n_sums
+    return np.array(rows, dtype=np.float64).reshape(n_sums, len(above))
+
+
+def _split(box: Array, n_sums: int) -> Array:
+    """Whether the price of a variable, or the sum that it belongs to, is another one below zero than above."""
     _, _, up, down, curve_up, curve_down = box
-    return np.asarray((up + down > 0) | (curve_up != curve_down))
+    return np.asarray((up + down > 0) | (curve_up != curve_down) | (n_sums == 2))
 
 
-def _fixed(B: Array, box: Array) -> Array:
-    """Whether a variable is where its price changes."""
-    return np.asarray((box[0] >= B) | (box[1] <= B) | (_split(box) & (B == 0)))
+def _fixed(B: Array, box: Array, split: Array) -> Array:
+    """Whether a variable is at a bound, or at zero if it is split there."""
+    return np.asarray((box[0] >= B) | (box[1] <= B) | (split & (B == 0)))

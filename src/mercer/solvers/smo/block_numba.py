@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import boolean, float32, float64, int64, njit, types
+from numba import njit
 from numba.extending import intrinsic
-
-from mercer.kernels.read_only_numba import read_only
 
 # Long enough that the ends of the vectorised sweeps cost little, short enough to look for one variable in it.
 _CHUNK = 256
@@ -18,9 +16,6 @@ _LEAST_CURVATURE = 1e-12
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
 _FAST = {"contract", "reassoc", "nsz", "nnan"}
-_BOX, _VECTOR = read_only(float64, 2), read_only(float64, 1)
-_PAIR, _TRIPLE = types.UniTuple(float64, 2), types.UniTuple(float64, 3)  # type: ignore[no-untyped-call]
-_STEPS_AND_VIOLATION = types.Tuple((int64, float64))  # type: ignore[no-untyped-call]
 
 
 def _vectorised(name: str) -> Any:
@@ -42,7 +37,7 @@ _minimum = _vectorised("minnum")
 _maximum = _vectorised("maxnum")
 
 
-@njit(_PAIR(_BOX, int64, float64, boolean), **_COMPILE)
+@njit("UniTuple(float64, 2)(float64[:,::1], int64, float64, boolean)", **_COMPILE)
 def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     """Slope and curvature of the price of variable k at b, on the side to which it moves."""
     if b > 0 or (rising and b == 0):
@@ -50,14 +45,27 @@ def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     return -box[3, k] + box[5, k] * b, box[5, k]
 
 
-@njit(_TRIPLE(_BOX, int64, float64), **_COMPILE)
+@njit("UniTuple(float64, 3)(float64[:,::1], int64, float64)", **_COMPILE)
 def _slopes(box, k, b):  # type: ignore[no-untyped-def]
     """Slopes of the price of variable k right and left of b, infinite at bounds; curvature to the left."""
     right, left = _price(box, k, b, True)[0], _price(box, k, b, False)
     return right if b < box[1, k] else np.inf, left[0] if b > box[0, k] else -np.inf, left[1]
 
 
-@njit(float64(_BOX, int64, float64, float64, boolean), **_COMPILE)
+@njit(
+    [f"float64({kind}[:,::1], {kind}[:,::1], float64[:,::1], int64, float64)" for kind in ("float32", "float64")],
+    **_COMPILE,
+)
+def _set_slopes(right, left, box, k, b):  # type: ignore[no-untyped-def]
+    """Store the slopes of variable k, for its sign if there are two rows; the curvature to the left."""
+    rises, falls, curve = _slopes(box, k, b)
+    last = right.shape[0] - 1
+    right[:, k], left[:, k] = np.inf, -np.inf
+    right[0 if b >= 0 else last, k], left[0 if b > 0 else last, k] = rises, falls
+    return curve
+
+
+@njit("float64(float64[:,::1], int64, float64, float64, boolean)", **_COMPILE)
 def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     """Length of the step from b at which the price of variable k changes its form next: a bound, or zero."""
     if rising:
@@ -65,9 +73,12 @@ def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     return b if b - step > 0 else b - box[0, k]
 
 
-@njit(float64(float64, float64, _VECTOR, _BOX, int64, int64, boolean, float64), **_COMPILE)
-def _line_search(g_i, g_j, B, box, i, j, rising, curvature):  # type: ignore[no-untyped-def]
-    """Step of variable i, and of j the other way (unless j < 0), to the exact minimum: piecewise quadratic."""
+@njit("float64(float64, float64, float64[::1], float64[:,::1], int64, int64, boolean, float64, boolean)", **_COMPILE)
+def _line_search(g_i, g_j, B, box, i, j, rising, curvature, by_sign):  # type: ignore[no-untyped-def]
+    """Step of variable i, and of j the other way (unless j < 0), to the exact minimum: piecewise quadratic.
+
+    If `by_sign`, no variable passes zero.
+    """
     step = 0.0
     for _ in range(4):  # each variable may pass zero once
         sign = 1.0 if rising else -1.0
@@ -82,7 +93,7 @@ def _line_search(g_i, g_j, B, box, i, j, rising, curvature):  # type: ignore[no-
             break
         wanted = step - slope / max(bend, _LEAST_CURVATURE)
         step = min(wanted, reach)
-        if wanted <= reach or step >= bound:
+        if wanted <= reach or step >= bound or by_sign:
             break
     return step
 
@@ -99,7 +110,7 @@ def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
     return low if reached <= low + near else reached
 
 
-@njit([int64(read_only(t, 1), read_only(t, 1), int64, t, boolean) for t in (float32, float64)], **_COMPILE)
+@njit([f"int64({kind}[::1], {kind}[::1], int64, {kind}, boolean)" for kind in ("float32", "float64")], **_COMPILE)
 def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
     """The variable of a chunk that wants most to rise (or to fall): the last with the value that was found, if any."""
     start, stop = chunk * _CHUNK, min(g.size, chunk * _CHUNK + _CHUNK)
@@ -119,27 +130,31 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 @njit(
     [
-        _STEPS_AND_VIOLATION(read_only(t, 2), int64, t[::1], float64[::1], _BOX, boolean, float64, int64)
-        for t in (float32, float64)
+        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], int64, float64, "
+        "int64)"
+        for kind in ("float32", "float64")
     ],
     fastmath=_FAST,
     **_COMPILE,
 )
-def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-untyped-def]
+def descend(K, first, g, B, box, n_sums, target, max_steps):  # type: ignore[no-untyped-def]
     """Minimise 1/2 BᵀKB - yᵀB + Σ price_i(B_i) over one block, in place; g = KB - y is kept up to date.
 
     Row and column `first` of K are those of the first variable: it may be the matrix of more than this block.
-    The rows of `box` are low, high, up, down, curve_up, curve_down of each variable. If `paired`, ΣB stays as it is.
-    Stops when the largest violation of the optimality conditions is at most `target`. Returns the number of steps and
-    the violation. In single precision sweeps are twice as fast; steps are made in double precision.
+    The rows of `box` are low, high, up, down, curve_up, curve_down of each variable. With `n_sums` = 1, ΣB is constant;
+    with 2, so are Σ max(B, 0) and Σ min(B, 0): then pairs are chosen among the variables of one sign, and among those
+    at zero, which may move to either side. Stops when the largest violation of the optimality conditions is at most
+    `target`. Returns the number of steps and the violation. In single precision sweeps are twice as fast; steps are
+    made in double precision.
     """
     n = g.size
     low, high = box[0], box[1]
-    right, left, bend_left, gains = np.empty_like(g), np.empty_like(g), np.empty_like(g), np.empty_like(g)
-    diagonal = np.empty_like(g)
+    paired, n_groups = n_sums > 0, max(n_sums, 1)
+    bend_left, gains, diagonal = np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    right, left = np.empty((n_groups, n), g.dtype), np.empty((n_groups, n), g.dtype)
     largest = 0.0
     for k in range(n):
-        right[k], left[k], curve = _slopes(box, k, B[k])
+        curve = _set_slopes(right, left, box, k, B[k])
         diagonal[k] = K[first + k, first + k]
         bend_left[k] = diagonal[k] + curve
         largest = max(largest, diagonal[k])
@@ -151,44 +166,54 @@ def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-
     steps = np.zeros(2, g.dtype)
     slopes_of_i = np.zeros(2, g.dtype)
     n_chunks = (n + _CHUNK - 1) // _CHUNK
+    lowest, highest = np.empty(n_groups, g.dtype), np.empty(n_groups, g.dtype)
+    chunk_low, chunk_high = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
     columns = slice(first, first + n)
     row_i, row_j = K[first, columns], K[first, columns]
     n_steps = 0
     while True:
         # The gradient after the last step, and the two variables that want most to rise and to fall.
-        lowest, highest, chunk_low, chunk_high = infinite, -infinite, 0, 0
-        step_i, step_j = steps[0], steps[1]
+        lowest[:], highest[:] = infinite, -infinite
         for chunk in range(n_chunks):
             start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
-            gs, rs, ls = g[start:stop], right[start:stop], left[start:stop]
-            xs, zs = row_i[start:stop], row_j[start:stop]
-            least, most = infinite, -infinite
-            for k in range(stop - start):
-                value = gs[k] + step_i * xs[k] + step_j * zs[k]
-                gs[k] = value
-                least = _minimum(least, value + rs[k])
-                most = _maximum(most, value + ls[k])
-            if least < lowest:
-                lowest, chunk_low = least, chunk
-            if most > highest:
-                highest, chunk_high = most, chunk
-        violation = highest - lowest if paired else max(highest, -lowest)
+            gs, xs, zs = g[start:stop], row_i[start:stop], row_j[start:stop]
+            step_i, step_j = steps[0], steps[1]
+            for group in range(n_groups):
+                rs, ls = right[group, start:stop], left[group, start:stop]
+                least, most = infinite, -infinite
+                for k in range(stop - start):
+                    value = gs[k] + step_i * xs[k] + step_j * zs[k]
+                    gs[k] = value
+                    least = _minimum(least, value + rs[k])
+                    most = _maximum(most, value + ls[k])
+                if least < lowest[group]:
+                    lowest[group], chunk_low[group] = least, chunk
+                if most > highest[group]:
+                    highest[group], chunk_high[group] = most, chunk
+                step_i, step_j = zero, zero
+        group = 1 if n_groups == 2 and highest[1] - lowest[1] > highest[0] - lowest[0] else 0
+        least, most = lowest[group], highest[group]
+        violation = most - least if paired else max(most, -least)
         if violation <= target or violation <= 0.0 or n_steps >= max_steps:
             return n_steps, violation
         n_steps += 1
-        rising = paired or -lowest >= highest
-        i = _extreme(g, right, chunk_low, lowest, True) if rising else _extreme(g, left, chunk_high, highest, False)
+        rising = paired or -least >= most
+        rights, lefts = right[group], left[group]
+        if rising:
+            i = _extreme(g, rights, chunk_low[group], least, True)
+        else:
+            i = _extreme(g, lefts, chunk_high[group], most, False)
         row_i = K[first + i, columns]
         j = -1
         if paired:
-            slopes_of_i[0] = g[i] + right[i]
+            slopes_of_i[0] = g[i] + rights[i]
             slopes_of_i[1] = diagonal[i] + _price(box, i, B[i], True)[1]
             slope_i, curve_i = slopes_of_i[0], slopes_of_i[1]
-            left_i, left[i] = left[i], -infinite  # it is not its own partner
+            left_i, lefts[i] = lefts[i], -infinite  # it is not its own partner
             best, chunk_best = zero, 0
             for chunk in range(n_chunks):
                 start, stop = chunk * _CHUNK, min(n, chunk * _CHUNK + _CHUNK)
-                gs, ls, xs, bs = g[start:stop], left[start:stop], row_i[start:stop], bend_left[start:stop]
+                gs, ls, xs, bs = g[start:stop], lefts[start:stop], row_i[start:stop], bend_left[start:stop]
                 gains_here, most = gains[start:stop], zero
                 for k in range(stop - start):
                     descent = _maximum(gs[k] + ls[k] - slope_i, zero)
@@ -198,7 +223,7 @@ def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-
                     most = _maximum(most, gain)
                 if most > best:
                     best, chunk_best = most, chunk
-            left[i] = left_i
+            lefts[i] = left_i
             start, stop = chunk_best * _CHUNK, min(n, chunk_best * _CHUNK + _CHUNK)
             gains_here, found = gains[start:stop], np.int32(-1)
             for k in range(np.int32(stop - start)):
@@ -206,13 +231,13 @@ def descend(K, first, g, B, box, paired, target, max_steps):  # type: ignore[no-
             if best > zero and found >= 0:
                 j = start + int(found)
             if j < 0:  # nothing but rounding
-                j = _extreme(g, left, chunk_high, highest, False)
+                j = _extreme(g, lefts, chunk_high[group], highest[group], False)
             row_j = K[first + j, columns]
         bend = diagonal[i] + (diagonal[j] - two * row_i[j] if paired else zero)
-        step = _line_search(g[i], g[j], B, box, i, j, rising, bend)
+        step = _line_search(g[i], g[j], B, box, i, j, rising, bend, n_sums == 2)
         steps[0], steps[1] = step if rising else -step, -step if paired else 0.0
         for k, moved in ((i, step if rising else -step), (j, -step)):
             if k >= 0:
                 B[k] = _landed(B[k], moved, low[k], high[k])
-                right[k], left[k], curve = _slopes(box, k, B[k])
+                curve = _set_slopes(right, left, box, k, B[k])
                 bend_left[k] = diagonal[k] + curve

@@ -21,7 +21,9 @@ _GATHERED = 64
 
 
 class FreeSystem:
-    """Solves (K_FF + D) s = r + offset 1, with a given Σ s if there is one, for one set F of variables after the other.
+    """Solves (K_FF + D) s = r + E offsets, with given sums Eᵀs, for one set F of variables after the other.
+
+    Each column of E has ones at some of the variables.
 
     A set that differs from the one that was factored by some variables is solved by way of the same factor: those that
     are gone are held by multipliers, and those that joined it border the matrix. Each costs two triangular solves.
@@ -39,9 +41,10 @@ class FreeSystem:
     >>> from mercer.solvers.smo.free_system import FreeSystem
     >>> K, system = np.diag([1.0, 2.0, 4.0]), FreeSystem(precision=1e-16)
     >>> system.enter(K)
-    >>> step, offset = system.step(np.array([0, 2]), np.zeros(3), np.array([-1.0, 0.0, 4.0]), total=None)
-    >>> step.round(6), offset
-    (array([ 1., -1.]), 0.0)
+    >>> free, zero, slope = np.array([0, 2]), np.zeros(3), np.array([-1.0, 0.0, 4.0])
+    >>> step, offsets = system.step(free, zero, slope, np.ones((1, 3)), np.array([0.0]))
+    >>> step.round(6), offsets.round(6)
+    (array([ 1., -1.]), array([0.]))
     """
 
     def __init__(self, precision: float, shift: float = 0.0):
@@ -55,8 +58,8 @@ class FreeSystem:
         self._rounding = self._precision if self._shift else max(self._precision, float(np.finfo(K.dtype).eps))
         self._dtype: Any = np.float32 if self._rounding >= np.finfo(np.float32).eps else np.float64
 
-    def step(self, free: Array, curve: Array, slope: Array, total: float | None) -> tuple[Array, float] | None:
-        """The change s of the variables F, and the offset; None if the matrix is not positive.
+    def step(self, free: Array, curve: Array, slope: Array, groups: Array, totals: Array) -> tuple[Array, Array] | None:
+        """The change s of the variables F, and the offsets; None if the matrix is not positive, or a group is empty.
 
         Parameters
         ----------
@@ -64,22 +67,25 @@ class FreeSystem:
             F, ascending.
         curve, slope : array of shape (n,)
             The diagonal D, and -r, of all variables.
-        total : float, optional
-            Σ s; the offset is 0 without it.
+        groups : array of shape (n_sums, n)
+            Eᵀ of all variables: which of them each sum is of.
+        totals : array of shape (n_sums,)
+            The sums.
         """
         gone, joined = self._difference(free, curve)
         try:
             if self._factor is None or len(gone) + len(joined) > max(_FEW, _CORRECTED * len(self._base)):
                 self._factorise(free, curve)
                 gone = joined = free[:0]
-            step, ones = self._solutions(gone, joined, curve, slope)[:, free]
+            step, *moves = self._solutions(gone, joined, curve, slope, groups)[:, free]
+            inside = groups[:, free]
+            offsets = np.linalg.solve(inside @ np.reshape(moves, inside.shape).T, totals - inside @ step)
         except LinAlgError:
             return None
-        offset = 0.0 if total is None else float((total - step.sum()) / ones.sum())
-        step = step + offset * ones
-        if total is not None:
-            offset -= self._shift * total  # that of the matrix without the constant
-        return (step, offset) if np.isfinite(step).all() else None
+        for offset, move in zip(offsets, moves, strict=True):
+            step = step + offset * move
+        offsets = offsets - self._shift * totals.sum()  # those of the matrix without the constant
+        return (step, offsets) if np.isfinite(step).all() else None
 
     def _difference(self, free: Array, curve: Array) -> tuple[Array, Array]:
         """Which of the factored variables (by their places) are not in a set as they were, and which of it are new."""
@@ -101,12 +107,12 @@ class FreeSystem:
         self._of_gone: dict[int, Array] = {}
         self._of_joined: dict[int, Array] = {}
 
-    def _solutions(self, gone: Array, joined: Array, curve: Array, slope: Array) -> Array:
-        """Solutions for the right-hand sides -slope and 1, for all variables, zero where they are fixed."""
+    def _solutions(self, gone: Array, joined: Array, curve: Array, slope: Array, groups: Array) -> Array:
+        """Solutions for the right-hand sides -slope and E, for all variables, zero where they are fixed."""
         n, n_joined = len(self._K), len(joined)
-        slopes = np.stack([-slope, np.ones(n)], axis=1)
+        slopes = np.column_stack([-slope, groups.T])
         inside = self._factor.solve(slopes[self._base]).astype(np.float64)
-        outside = np.zeros((n_joined, 2))
+        outside = np.zeros((n_joined, slopes.shape[1]))
         if len(gone) or n_joined:
             rows = np.take(self._K[joined], self._base, axis=1).astype(self._dtype, copy=False) + self._shift
             W = self._corrections(gone, joined, rows)
@@ -119,7 +125,7 @@ class FreeSystem:
             multipliers = np.linalg.solve(schur, right_sides)
             inside -= W @ multipliers
             outside = multipliers[:n_joined]
-        solutions = np.zeros((2, n))
+        solutions = np.zeros((slopes.shape[1], n))
         solutions[:, self._base], solutions[:, joined] = inside.T, outside.T
         return solutions
 

@@ -21,9 +21,7 @@ LEAST_DIVIDED = 512
 _SHARE = 0.5
 
 
-def descend_by_halves(
-    K: Array, g: Array, B: Array, box: Array, *, paired: bool, target: float, max_steps: int
-) -> float:
+def descend_by_halves(K: Array, g: Array, B: Array, box: Array, *, n_sums: int, target: float, max_steps: int) -> float:
     """Minimise over a block as `block_numba.descend` does; returns the largest violation.
 
     A step on half of the variables costs half as much, and the halves can be optimised at the same time, if what is
@@ -37,16 +35,16 @@ def descend_by_halves(
     half, quarter = n // 2, n // 4
     for cuts in cycle([(0, half, n), (0, quarter, quarter + half, n)]):
         # The last steps are always on the block: they quickly mend what steps on its parts do at the cut.
-        steps, violation = descend(K, 0, g, B, box, paired, target, max_steps if n < LEAST_DIVIDED else _ON_BLOCK * n)
+        steps, violation = descend(K, 0, g, B, box, n_sums, target, max_steps if n < LEAST_DIVIDED else _ON_BLOCK * n)
         n_steps += steps
         if violation <= target or n_steps >= max_steps:
             break
-        n_steps += _descend_on_parts(K, g, B, box, cuts, paired=paired, target=_SHARE * target)
+        n_steps += _descend_on_parts(K, g, B, box, cuts, n_sums=n_sums, target=_SHARE * target)
     return float(violation)
 
 
 def _descend_on_parts(
-    K: Array, g: Array, B: Array, box: Array, cuts: tuple[int, ...], *, paired: bool, target: float
+    K: Array, g: Array, B: Array, box: Array, cuts: tuple[int, ...], *, n_sums: int, target: float
 ) -> int:
     """Optimise the parts between the cuts, each as if the others stayed; returns the work, in steps on the block."""
     from mercer.solvers.smo.block_numba import descend
@@ -58,8 +56,11 @@ def _descend_on_parts(
     def optimise(part: Any, _: None) -> None:
         variables, size = part[0], part[0].stop - part[0].start
         own_g, own_box = g[variables].copy(), np.ascontiguousarray(box[:, variables])
+        if n_sums == 2:  # no variable passes zero, so that shorter steps keep both sums
+            own_box[0, B[variables] > 0] = 0.0
+            own_box[1, B[variables] < 0] = 0.0
         most = _ON_PARTS * size
-        steps = descend(K, variables.start, own_g, reached[variables], own_box, paired, target, most)[0]
+        steps = descend(K, variables.start, own_g, reached[variables], own_box, n_sums, target, most)[0]
         work[variables.start] = steps * size
         gram_change[variables] = own_g - g[variables]
 

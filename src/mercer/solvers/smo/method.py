@@ -8,6 +8,7 @@ from mercer.problems import KernelProgram
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.result import Options
 from mercer.solvers.smo.state import SMALLEST_BLOCK, State
+from mercer.solvers.smo.sums import Sums
 
 _MAX_ROUNDS = 100_000
 # Rounds that may pass without a gain: so many, or so many samples in blocks for each sample. Blocks that somebody has
@@ -69,18 +70,14 @@ class SMO(Decomposition):
         self.shrink = shrink
 
     def refusal(self, problem: KernelProgram) -> str | None:
-        """Losses with another shape, columns that are not one constant, prices, budgets, low-rank matrices."""
+        """Losses with another shape, columns or budgets that are no sums, prices, low-rank matrices."""
         if not problem.loss.piecewise_quadratic:
             return f"{problem.loss!r} is not made of lines and parabolas; choose the solver 'working_set'"
         if problem.gram is None or np.any(problem.bounds > 0):
             return "it has an l1 penalty; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
         if hasattr(problem.gram, "factor"):
             return "its matrix is a low-rank factor; choose the solver 'interior_point'"
-        if problem.columns.shape[1] > 1 or np.any(problem.columns != problem.columns[:1]):
-            return "its unpenalised part is more than a constant; choose the solver 'working_set'"
-        return None
+        return Sums.refusal(problem)
 
     def _start(self, problem: KernelProgram, options: Options) -> State:
         return State(problem, options, self.block, shrink=self.shrink)

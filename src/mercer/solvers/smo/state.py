@@ -14,6 +14,7 @@ from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.products import products_of
 from mercer.solvers.smo.stages import stages_of
+from mercer.solvers.smo.sums import Sums, cut_step
 from mercer.solvers.smo.working_set import choose_working_set
 from mercer.solvers.smo.workspace import Workspace, workspace_of
 
@@ -49,7 +50,7 @@ class State:
     Attributes
     ----------
     B, d : array
-        The solution so far; d is the coefficient of the constant column, if there is one.
+        The solution so far; d has the coefficients of the columns, if there are any.
     iterate : Iterate
         Values of the two programs, when the gradient of all variables was last known.
     exact : bool
@@ -65,17 +66,21 @@ class State:
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
         self._work_with(workspace_of(problem, options.memory))
-        self._paired = bool(problem.columns.any())
+        self._sums = Sums(problem)
         self._products = products_of(problem)
         # With ΣB = 0 a constant in the targets does not matter, but to the digits that are kept of them.
-        self._shift = float(np.median(problem.y)) if self._paired else 0.0
+        balanced = self._sums.n > 0 and self._sums.totals.sum() == 0
+        self._shift = float(np.median(problem.y)) if balanced else 0.0
         self._y = problem.y - self._shift
-        self._scale = float(np.abs(self._y).max())
-        self.B = np.zeros(len(problem.y)) if options.start is None else self._feasible(options.start.B)
+        if options.start is None:
+            self.B = self._sums.start(self._box, self._y, self._totals)
+        else:
+            self.B = self._sums.near(options.start.B, self._box, self._totals)
         support = np.flatnonzero(self.B)
         self.exact = not support.size or self._products.knows(self.B)
         fitted = self._products.times(self.B) if self.exact else self._columns.times(support, self.B[support])
         self._g = fitted - self._y
+        self._scale = float(np.abs(self._y).max()) or float(np.abs(self._g).max())
         self._rising, self._falling = np.empty_like(self.B), np.empty_like(self.B)
         self._active: Array | None = None  # which variables are not set aside, if any are
         self._moved = np.zeros(len(self.B))
@@ -97,22 +102,23 @@ class State:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
         from mercer.solvers.smo.look_numba import derivatives
 
-        lowest, highest = derivatives(self.B, self._g, self._box.rows, self._rising, self._falling)
+        extremes = derivatives(self.B, self._g, self._box.rows, self._rising, self._falling)
         if self._active is not None:
             self._rising[~self._active], self._falling[~self._active] = np.inf, -np.inf
-            lowest, highest = float(self._rising.min()), float(self._falling.max())
-        self._violation = highest - lowest if self._paired else max(highest, -lowest)
-        self._bar = (highest, lowest) if self._paired else (0.0, 0.0)
+            extremes = _extremes(self.B, self._rising, self._falling)
+        self._find_violation(extremes)
         if self._active is None:
-            multiplier = self._best_multiplier(lowest, highest)
-            constant = self._problem.columns[0]
-            self.d = (self._shift - multiplier) / constant if self._paired else np.zeros(len(constant))
-            self.iterate, self._of_stage = (self._values(box, multiplier) for box in (self._box_of_program, self._box))
+            multipliers = self._best_multipliers(extremes)
+            self.d = self._sums.coefficients(multipliers - self._shift)
+            self.iterate, self._of_stage = (
+                self._values(box, totals, multipliers)
+                for box, totals in ((self._box_of_program, self._sums.totals), (self._box, self._totals))
+            )
 
-    def _values(self, box: Box, multiplier: float) -> Iterate:
+    def _values(self, box: Box, totals: Array, multipliers: Array) -> Iterate:
         from mercer.solvers.smo.look_numba import values
 
-        primal, dual = values(self.B, self._g, self._y, box.rows, multiplier)
+        primal, dual = values(self.B, self._g, self._y, box.rows, totals, multipliers)
         return Iterate(primal, dual, self._problem.floor)
 
     def improve(self) -> None:
@@ -127,7 +133,7 @@ class State:
         B, g = self.B[chosen], self._g[chosen].astype(dtype)
         K = self._columns.corner(chosen).astype(dtype, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
-        self._optimise(K, g, B, box, target)
+        self._optimise(K, g, B, box, target, float(np.abs(self.B).sum() - np.abs(B).sum()))
         change = B - self.B[chosen]
         self.B[chosen], self._g[chosen] = B, g
         self.exact = False
@@ -141,21 +147,35 @@ class State:
         if self._active is not None:
             self._moved[where] += change
         self.look()
-        self._grow_if(n_free(B, box) > _CROWDED * self._block)
+        self._grow_if(n_free(B, box, self._n_sums) > _CROWDED * self._block)
         if self._active is not None and self._violation <= _SHRUNK_SHARE * self._violation_when_shrunk:
             self.take_back()
         self._leave_stages()
 
-    def _optimise(self, K: Array, g: Array, B: Array, box: Array, target: float) -> None:
-        """Minimise over a block, in place, by steps on pairs and by guesses of the free variables at its optimum."""
+    def _optimise(self, K: Array, g: Array, B: Array, box: Array, target: float, outside: float) -> None:
+        """Minimise over a block, in place, where Σ|B| of all other variables is `outside`.
+
+        A budget that is not used up is first forgotten. If the block then wants more than there is, all of it will be
+        used at its optimum, so that both sums are known.
+        """
+        start = B.copy(), g.copy()
+        self._descend(K, g, B, box, target, self._n_sums)
+        budget = float(np.abs(self._totals).sum()) - outside
+        if self._sums.at_most and self._n_sums == 1 and np.abs(B).sum() > budget:
+            length = cut_step(start[0], B, budget)
+            B[:], g[:] = (old + length * (new - old) for old, new in zip(start, (B, g), strict=True))
+            self._descend(K, g, B, box, target, 2)
+
+    def _descend(self, K: Array, g: Array, B: Array, box: Array, target: float, n_sums: int) -> None:
+        """Minimise over a block with its sums held, by steps on pairs and by guesses of the free variables."""
         near = self._relative_gap < _NEAR or len(B) < _FEW
         for patience in _PATIENCE:
-            n_steps = patience * max(len(B), cost_of_guess(n_free(B, box)) // len(B))
-            violation = descend_by_halves(K, g, B, box, paired=self._paired, target=target, max_steps=n_steps)
+            n_steps = patience * max(len(B), cost_of_guess(n_free(B, box, n_sums)) // len(B))
+            violation = descend_by_halves(K, g, B, box, n_sums=n_sums, target=target, max_steps=n_steps)
             if violation <= max(target, _LARGE_SHARE * self._violation):
                 break
             if near or patience == _PATIENCE[-2]:
-                solve_by_active_set(K, g, B, box, paired=self._paired, slack=_SLACK * target, system=self._system)
+                solve_by_active_set(K, g, B, box, n_sums=n_sums, slack=_SLACK * target, system=self._system)
 
     def take_back(self) -> None:
         """Bring the gradient of all variables up to date."""
@@ -172,14 +192,12 @@ class State:
         """Gradient in double precision."""
         self._active = None
         self._moved[:] = 0.0
-        if self._paired:
-            # Rounding of ΣB goes to the variable that is farthest from where its price changes: the others stay there.
-            room = np.minimum(np.minimum(self.B - self._box.low, self._box.high - self.B), np.abs(self.B))
-            self.B[np.argmax(room)] -= self.B.sum() if room.max() > abs(self.B.sum()) else 0.0
+        self.B = self._sums.without_rounding(self.B, self._box, self._totals)
         self._g = self._products.times(self.B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
-        if self._paired and self._wanted_share() < 1.0 and self._workspace.without_constant is not None:
+        balanced = self._sums.n > 0 and self._totals.sum() == 0
+        if balanced and self._wanted_share() < 1.0 and self._workspace.without_constant is not None:
             self._work_with(self._workspace.without_constant)  # errors of single precision were in the way
 
     def _work_with(self, workspace: Workspace) -> None:
@@ -226,6 +244,11 @@ class State:
         """That of the stage."""
         return self._of_stage.relative_gap
 
+    @property
+    def _totals(self) -> Array:
+        """The sums of the stage."""
+        return self._sums.totals / self._stages[0]
+
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""
         wanted = (self._rising < self._bar[0]) | (self._falling > self._bar[1])
@@ -233,20 +256,49 @@ class State:
             self._active = wanted
             self._violation_when_shrunk = self._violation
 
-    def _best_multiplier(self, lowest: float, highest: float) -> float:
-        """The multiplier of ΣB that makes the primal value least; it lies between what the variables want."""
-        if not self._paired:
-            return 0.0
-        from mercer.solvers.smo.look_numba import best_multiplier
+    def _find_violation(self, extremes: tuple[float, ...]) -> None:
+        """The largest violation of the optimality conditions, and how many sums the next block has to keep."""
+        least_above, most_above, least_below, most_below = extremes
+        lowest, highest = min(least_above, least_below), max(most_above, most_below)
+        of_signs = max(most_above - least_above, most_below - least_below)
+        towards_zero = most_above - least_below  # always allowed, as Σ|B| falls
+        self._n_sums = self._sums.n
+        self._violation = of_signs if self._n_sums == 2 else highest - lowest if self._n_sums else max(highest, -lowest)
+        if self._sums.at_most and not self._sums.are_reached(self.B, self._totals):
+            self._n_sums, self._violation = 1, highest - lowest
+        elif self._sums.at_most and towards_zero > of_signs:
+            self._n_sums, self._violation = 1, towards_zero
+        self._bar: tuple[Any, Any] = (highest, lowest) if self._n_sums else (0.0, 0.0)
+        if self._n_sums == 2:
+            above = np.where(self.B >= 0, most_above, most_below)
+            self._bar = above, np.where(self.B > 0, least_above, least_below)
 
-        ends = [end for end in (lowest, highest) if np.isfinite(end)]
-        return float(best_multiplier(self._g, self._box.rows, min(ends), max(ends)))
+    def _best_multipliers(self, extremes: tuple[float, ...]) -> Array:
+        """The multipliers of both sums that make the primal value least; they lie between what the variables want."""
+        if not self._sums.n:
+            return np.zeros(2)
+        from mercer.solvers.smo.look_numba import best_multiplier, best_multipliers
 
-    def _feasible(self, B: Array) -> Array:
-        """A given start, in the box and with ΣB = 0 where that is asked."""
-        B = np.clip(B, self._box.low, self._box.high)
-        excess = B.sum()
-        if not self._paired or not excess:
-            return B
-        prevailing = B > 0 if excess > 0 else B < 0
-        return np.where(prevailing, B * (1.0 - excess / B[prevailing].sum()), B)
+        joint = _finite(min(extremes[0::2]), max(extremes[1::2]))
+        if self._sums.n == 2:
+            ends = [_finite(*extremes[:2]), _finite(*extremes[2:])] if self._n_sums == 2 else [joint, joint]
+            low, high = np.min(ends, axis=1), np.max(ends, axis=1)
+            above, below = best_multipliers(self._g, self._box.rows, self._totals, low, high)
+            if above <= below or not self._sums.at_most:
+                return np.array([above, below])
+        multiplier = best_multiplier(self._g, self._box.rows, self._totals.sum(), min(joint), max(joint))
+        return np.full(2, multiplier)
+
+
+def _finite(lowest: float, highest: float) -> tuple[float, float]:
+    """Two ends of an interval, or one of them twice if the other is infinite."""
+    return (lowest if np.isfinite(lowest) else highest), (highest if np.isfinite(highest) else lowest)
+
+
+def _extremes(B: Array, rising: Array, falling: Array) -> tuple[float, ...]:
+    """The least derivative of variables that rise and the largest of those that fall, above and below zero."""
+    return tuple(
+        float(extreme)
+        for rises, falls in ((B >= 0, B > 0), (B < 0, B <= 0))
+        for extreme in (np.min(rising[rises], initial=np.inf), np.max(falling[falls], initial=-np.inf))
+    )

@@ -1,0 +1,85 @@
+"""The certificate of a fitted machine, from its public attributes alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.machines.training import Task, Training
+from mercer.problems import Certificate
+
+Array = NDArray[Any]
+
+
+class Certified:
+    """`certificate`, for machines."""
+
+    support_: Array
+    dual_coef_: Array
+    parametric_coef_: Array
+    dual_point_: Array
+
+    def certificate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate | list[Certificate]:
+        """Values, gap and feasibility of the fitted function, computed anew from what is public.
+
+        The primal value is that of the function with the coefficients `dual_coef_` of the rows `support_` of X, and
+        `parametric_coef_`; the dual value is that of `dual_point_`. Nothing else of the fit is used, so that the
+        certificate can be checked by anybody, also after `reduce`.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array
+            The training set.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            One for each target or machine of a classifier, if there are several.
+
+        Examples
+        --------
+        >>> from mercer import SupportVectorRegressor
+        >>> from mercer.datasets import make_sinc
+        >>> X, y = make_sinc(100, noise=0.1, random_state=0)
+        >>> machine = SupportVectorRegressor(tol=1e-6).fit(X, y)
+        >>> certificate = machine.certificate(X, y)
+        >>> certificate.holds(1e-6), certificate.dual <= certificate.primal
+        (True, True)
+        >>> machine.reduce(0.1).certificate(X, y).holds(1e-6)
+        False
+        """
+        check_is_fitted(self, "dual_coef_")
+        twin = self._twin()
+        training = self._weighed(twin._training(X, y, sample_weight))
+        points = self.dual_point_.reshape(len(self.dual_point_), -1)
+        known = np.isin(self.support_, training.used).all()
+        if points.shape != (len(training.used), len(training.targets)) or not known:
+            raise ValueError(
+                f"X, y and sample_weight of certificate must be the training set of {type(self).__name__}, got "
+                f"{len(training.used)} rows with a weight and {len(training.targets)} targets, not {len(points)} and "
+                f"{points.shape[1]}; give what fit was given."
+            )
+        task: Task = twin._task(training)
+        stored, parametric = self._solution()
+        coef = np.zeros(points.shape)
+        coef[np.searchsorted(training.used, self.support_)] = stored
+        parts = zip(task.programs, coef.T, parametric.T, points.T, strict=True)
+        certificates = [task.certificate(*part) for part in parts]
+        return certificates[0] if training.single else certificates
+
+    def _twin(self) -> Any:
+        """A machine that is not fitted, with the kernel that was used."""
+        return clone(self).set_params(kernel=self.kernel_, warm_start=False)  # type: ignore[attr-defined]
+
+    def _weighed(self, training: Training) -> Training:
+        """The training set with the weights that were used."""
+        return training
+
+    def _solution(self) -> tuple[Array, Array]:
+        """Coefficients of the kernel functions and of the columns that solve the programs, a column for each."""
+        coef, parametric = self.dual_coef_, self.parametric_coef_
+        return coef.reshape(len(self.support_), -1), parametric.reshape(len(parametric), -1)
