@@ -6,7 +6,8 @@ other ones, averaged over both directions, weights 1. The last table lists what 
 
 ``--small`` runs everything at a size that takes seconds. ``--solvers`` compares ways to find the eigenvectors, on
 graphs of two to ten dimensions, instead; ``--clusters`` counts how often the gap in the spectrum tells the number of
-clusters.
+clusters; ``--widths`` compares the errors of clusters whose number is given, on the same rows and on digits (USPS, if
+MERCER_DATA names the folder), with equal, self-tuning and automatic weights.
 """
 
 from __future__ import annotations
@@ -324,7 +325,7 @@ def compare_solvers():
 
 
 def rows_in_clusters(n, seed):
-    """Names, rows, and how many clusters they were drawn from."""
+    """Names, rows, and the cluster that each was drawn from, -1 being none."""
     from sklearn.datasets import make_blobs, make_circles, make_moons
 
     rng = np.random.default_rng(seed)
@@ -332,18 +333,67 @@ def rows_in_clusters(n, seed):
     part = np.repeat([0, 1, 2], [n // 3, n // 3, n - 2 * (n // 3)])
     few = np.repeat([0, 1, 2], [7 * n // 10, 2 * n // 10, n - 9 * n // 10])
     noise = rng.uniform(-4, 12, size=(n // 20, 2))
-    yield "moons", make_moons(n, noise=0.06, random_state=seed)[0], 2
-    yield "noisy moons", make_moons(n, noise=0.1, random_state=seed)[0], 2
-    yield "circles", make_circles(n, factor=0.4, noise=0.06, random_state=seed)[0], 2
-    yield "blobs", corners[part] + rng.normal(size=(n, 2)), 3
-    yield "blobs that touch", 0.5 * corners[part] + rng.normal(size=(n, 2)), 3
-    yield "of unequal size", corners[few] + rng.normal(size=(n, 2)), 3
-    yield "of unequal density", 1.5 * corners[part] + rng.normal(size=(n, 2)) * np.array([0.3, 1.0, 2.0])[part, None], 3
-    yield "with background", np.vstack([corners[part] + rng.normal(size=(n, 2)), noise]), 3
-    yield "four in 10-D", make_blobs(n, n_features=10, centers=4, center_box=(-4, 4), random_state=seed)[0], 4
+    spread = np.array([0.3, 1.0, 2.0])[part, None]
+    yield "moons", *make_moons(n, noise=0.06, random_state=seed)
+    yield "noisy moons", *make_moons(n, noise=0.1, random_state=seed)
+    yield "circles", *make_circles(n, factor=0.4, noise=0.06, random_state=seed)
+    yield "blobs", corners[part] + rng.normal(size=(n, 2)), part
+    yield "blobs that touch", 0.5 * corners[part] + rng.normal(size=(n, 2)), part
+    yield "of unequal size", corners[few] + rng.normal(size=(n, 2)), few
+    yield "of unequal density", 1.5 * corners[part] + spread * rng.normal(size=(n, 2)), part
+    background = np.append(part, np.full(len(noise), -1))
+    yield "with background", np.vstack([corners[part] + rng.normal(size=(n, 2)), noise]), background
+    yield "four in 10-D", *make_blobs(n, n_features=10, centers=4, center_box=(-4, 4), random_state=seed)
     for dimension in (1, 2, 5):
-        yield f"one, {dimension}-D", rng.normal(size=(n, dimension)), 1
-        yield f"one uniform, {dimension}-D", rng.uniform(size=(n, dimension)), 1
+        yield f"one, {dimension}-D", rng.normal(size=(n, dimension)), np.zeros(n, dtype=int)
+        yield f"one uniform, {dimension}-D", rng.uniform(size=(n, dimension)), np.zeros(n, dtype=int)
+
+
+def digits(wanted, seed, n=700):
+    """Rows of some digits of the USPS set, as many of each, drawn at random."""
+    from mercer.datasets import load_usps
+
+    X, y = (np.concatenate(both) for both in zip(load_usps("train"), load_usps("test"), strict=True))
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(np.flatnonzero(y == digit), n, replace=False) for digit in wanted])
+    return X[rows], y[rows]
+
+
+def clustering_error(y, labels):
+    """The share of rows outside of the cluster of their class; clusters are assigned to classes as well as can be."""
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics.cluster import contingency_matrix
+
+    counts = contingency_matrix(y[y >= 0], labels[y >= 0])
+    return 1 - counts[linear_sum_assignment(-counts)].sum() / np.sum(y >= 0)
+
+
+def compare_widths():
+    title("Errors of clusters whose number is given, in percent: mean over draws, and the largest")
+    from mercer import SpectralClustering
+
+    widths = (None, "local", "auto")
+    errors = {}
+    draws = [draw for seed in range(2 if SMALL else 8) for n in (200, 600) for draw in rows_in_clusters(n, seed)]
+    try:
+        for seed in range(2 if SMALL else 20):
+            draws.append(("digits 1, 2, 3", *digits((1, 2, 3), seed)))
+        for wanted in ((0, 1, 4, 7), (3, 5, 8), (0, 6, 9)):
+            draws.append((f"digits {', '.join(map(str, wanted))}", *digits(wanted, 0, n=500)))
+    except FileNotFoundError as error:
+        print(error)
+    for name, X, y in draws:
+        k = len(np.unique(y[y >= 0]))
+        if k == 1:
+            continue
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*connected parts")
+            labels = [SpectralClustering(k, width=width, random_state=0).fit_predict(X) for width in widths]
+        errors.setdefault(name, []).append([100 * clustering_error(y, found) for found in labels])
+    print(f"{'':20} " + " ".join(f"{f'width={width!r}':>16}" for width in widths))
+    for name, found in errors.items():
+        cells = zip(np.mean(found, axis=0), np.max(found, axis=0), strict=True)
+        print(f"{name:20} " + " ".join(f"{mean:8.1f}{most:8.1f}" for mean, most in cells), flush=True)
 
 
 def largest_after_floor(lam):
@@ -359,7 +409,8 @@ def count_clusters():
     right = {}
     for seed in range(2 if SMALL else 8):
         for n in (200, 600):
-            for name, X, k in rows_in_clusters(n, seed):
+            for name, X, y in rows_in_clusters(n, seed):
+                k = len(np.unique(y[y >= 0]))
                 for width in ("auto", "local"):
                     model = SpectralClustering(width=width, random_state=0).fit(X)
                     found = [model.n_clusters_, *(rule(model.eigenvalues_) for rule in rules)]
@@ -396,5 +447,7 @@ if __name__ == "__main__":
         compare_solvers()
     elif "--clusters" in sys.argv:
         count_clusters()
+    elif "--widths" in sys.argv:
+        compare_widths()
     else:
         main()

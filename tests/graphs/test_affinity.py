@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_moons
 
-from mercer.graphs import KernelAffinity, NeighbourAffinity, PrecomputedAffinity, RadiusAffinity, auto_width
+from mercer.graphs import (
+    KernelAffinity,
+    NeighbourAffinity,
+    NeighbourSearch,
+    PrecomputedAffinity,
+    RadiusAffinity,
+    auto_width,
+)
 from mercer.kernels import FromFunction, Gaussian, Linear, Precomputed
 
 rng = np.random.default_rng(1)
@@ -20,7 +28,8 @@ def slow_weights(X, k, width, symmetric):
     local = [D[i, order[i][min(7, n - 1) - 1]] for i in range(n)]
     smallest = min(length for length in local if length > 0)
     local = [length or smallest for length in local]
-    h = auto_width(X)[0] if width == "auto" else width
+    last = [D[i, order[i][k - 1]] for i in range(n)]
+    h = max(auto_width(X)[0], np.sqrt(np.mean(np.square(last)))) if width == "auto" else width
     for i in range(n):
         for j in order[i][:k]:
             if width is None:
@@ -70,7 +79,7 @@ def test_weights_of_new_rows(width):
         among = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
         weights = np.exp(-(D**2) / np.outer(np.sort(D, axis=1)[:, 6], np.sort(among, axis=1)[:, 7]))
     else:
-        weights = np.exp(-(D**2) / (2 * (auto_width(X)[0] if width == "auto" else width) ** 2))
+        weights = np.exp(-(D**2) / (2 * (affinity.about["width"] if width == "auto" else width) ** 2))
     weights *= near
     np.testing.assert_allclose(
         found / found.sum(axis=1, keepdims=True), weights / weights.sum(axis=1, keepdims=True), rtol=1e-8
@@ -94,11 +103,34 @@ def test_what_was_found_is_told():
     affinity = NeighbourAffinity(5, "auto")
     affinity.fit(X)
     assert affinity.about["neighbor_method"] == "tree"
-    assert affinity.about["width"] == auto_width(X)[0]
+    assert affinity.about["n_neighbors"] == 5
+    distances = NeighbourSearch(X).of_rows(5)[0]
+    assert affinity.about["width"] == pytest.approx(np.sqrt(np.mean(distances[:, -1] ** 2)))
     assert len(affinity.about["width_curve"].widths) == len(affinity.about["width_curve"].slopes)
     radius = RadiusAffinity(1.0)
     radius.fit(X)
     assert radius.about == {"neighbor_method": "tree"}
+
+
+def test_the_width_reaches_from_most_rows_to_their_neighbours():
+    """The fastest growth of the sum of all weights is among the densest rows."""
+    many = np.random.default_rng(0)
+    rows = np.vstack([0.1 * many.normal(size=(200, 50)), many.normal(size=(400, 50))])
+    affinity = NeighbourAffinity(10, "auto")
+    affinity.fit(rows)
+    assert auto_width(rows)[0] < 1 < 5 < affinity.about["width"]
+    moons = make_moons(400, noise=0.05, random_state=0)[0]
+    affinity.fit(moons)
+    assert affinity.about["width"] == auto_width(moons)[0]
+
+
+def test_all_others_are_neighbours_where_there_are_fewer():
+    for width in (None, "auto", "local", 0.7):
+        few, all_others = NeighbourAffinity(10, width), NeighbourAffinity(4, width)
+        np.testing.assert_array_equal(few.fit(X[:5]).toarray(), all_others.fit(X[:5]).toarray())
+        assert few.about["n_neighbors"] == 4
+        np.testing.assert_array_equal(few.between(NEW)[0].toarray(), all_others.between(NEW)[0].toarray())
+        assert few.fit(X).nnz > 10 * 30  # parameters are not changed by a fit
 
 
 def test_weights_that_vanish_are_no_edges():
@@ -146,7 +178,6 @@ def test_kernel_and_given_weights():
     [
         (lambda: NeighbourAffinity(0), X, "n_neighbors of NeighbourAffinity must be a whole number >= 1, got 0"),
         (lambda: NeighbourAffinity(2.0), X, "n_neighbors of NeighbourAffinity must be a whole number >= 1, got 2.0"),
-        (lambda: NeighbourAffinity(30), X, "n_neighbors of .* must be less than the number of rows, 30, got 30"),
         (lambda: NeighbourAffinity(3, -1.0), X, "width of NeighbourAffinity must be None, 'auto', 'local' or"),
         (lambda: NeighbourAffinity(3, "wide"), X, "width of NeighbourAffinity must be None, 'auto', 'local' or"),
         (lambda: NeighbourAffinity(3, None, "both"), X, "symmetric of NeighbourAffinity must be one of .* got 'both'"),

@@ -49,6 +49,11 @@ def test_sparse_rows_and_samples(monkeypatch):
     assert width == pytest.approx(auto_width(X[:200])[0], rel=0.5)
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1.0, 1e300])
+def test_root_mean_square(scale):
+    assert bandwidth.root_mean_square(scale * np.array([3.0, 4.0])) == pytest.approx(scale * np.sqrt(12.5))
+
+
 def test_equal_rows_have_no_width():
     with pytest.raises(ValueError, match="X of auto_width must have two distinct rows or more, got equal rows; give a"):
         auto_width(np.full((10, 3), 0.1))

@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import spectral_embedding
+from sklearn.utils import get_tags
 
 from mercer import DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from mercer.graphs import NeighbourAffinity, base, neighbours
-from mercer.kernels import FromFunction, Gaussian, Linear, Precomputed
+from mercer.kernels import L1, FromFunction, Gaussian, Linear, Precomputed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -132,8 +133,9 @@ def test_later_changes_of_the_rows_change_nothing(estimator, options):
 
 def test_a_second_fit_forgets_the_first():
     maps = LaplacianEigenmaps(2).fit(X)
-    assert maps.width_ == maps.width_curve_.widths[np.argmax(maps.width_curve_.slopes)]
+    assert maps.width_ >= maps.width_curve_.widths[np.argmax(maps.width_curve_.slopes)]
     assert maps.neighbor_method_ == "tree"
+    assert maps.n_neighbors_ == 10
     back = maps.inverse_transform(maps.embedding_)
     maps.set_params(width=None).fit(X + 100.0)
     assert not hasattr(maps, "width_")
@@ -141,6 +143,7 @@ def test_a_second_fit_forgets_the_first():
     assert np.abs(maps.inverse_transform(maps.embedding_) - back - 100.0).max() < 10
     maps.set_params(affinity=Gaussian(1.0)).fit(X)
     assert not hasattr(maps, "neighbor_method_")
+    assert not hasattr(maps, "n_neighbors_")
 
 
 @pytest.mark.parametrize("estimator", ALL)
@@ -183,6 +186,72 @@ def test_two_rows(estimator):
     Z = estimator(1, n_neighbors=1, width=None).fit_transform([[0.0], [1.0]])
     assert Z[0, 0] == pytest.approx(-Z[1, 0])
     assert abs(Z[0, 0]) == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # as k-means says
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("width", [None, "auto", "local"])
+@pytest.mark.parametrize("n", [3, 4, 7, 10, 11])
+def test_few_rows(estimator, width, n):
+    fitted = made(estimator, width=width).fit(X[:n])
+    assert fitted.n_neighbors_ == min(10, n - 1)
+    assert fitted.embedding_.shape == (n, 2)
+    np.testing.assert_array_equal(
+        fitted.embedding_, made(estimator, width=width, n_neighbors=min(10, n - 1)).fit(X[:n]).embedding_
+    )
+    assert np.isfinite(results(fitted, NEW)).all()
+    if estimator in MAPS:
+        np.testing.assert_allclose(fitted.transform(X[:n]), fitted.embedding_, atol=1e-12)
+        with pytest.raises(ValueError, match="n_components of .* must be less than the number of rows of the graph, 2"):
+            estimator(2, width=width).fit(X[:2])
+    else:
+        assert len(SpectralClustering(width=width, random_state=0).fit(X[:n]).labels_) == n
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("options", [{}, {"affinity": Gaussian(1.0)}, {"affinity": "radius", "radius": 3.0}])
+def test_single_precision_is_kept(estimator, stored, options):
+    single = estimator(2, **options).fit(stored(X.astype(np.float32)))
+    double = estimator(2, **options).fit(stored(X.astype(np.float32).astype(np.float64)))
+    new = NEW.astype(np.float32)
+    for kind, fitted in ((np.float32, single), (np.float64, double)):
+        assert fitted.embedding_.dtype == fitted.graph_.dtype == kind
+        assert fitted.transform(stored(new.astype(kind))).dtype == kind
+        assert fitted.inverse_transform(fitted.embedding_).dtype == kind
+        assert fitted.fit_transform(stored(X.astype(np.float32).astype(kind))).dtype == kind
+    # Rounded in the end, not on the way.
+    np.testing.assert_array_equal(single.embedding_, double.embedding_.astype(np.float32))
+    np.testing.assert_array_equal(single.transform(stored(new)), double.transform(stored(new)))
+    np.testing.assert_array_equal(single.transform(stored(NEW)), double.transform(stored(NEW)))
+    np.testing.assert_array_equal(single.transform(stored(X.astype(np.float32))), single.embedding_)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"neighbors": method} for method in neighbours.SEARCHES),
+        {"affinity": "radius", "radius": 3.0},
+        {"affinity": "radius", "radius": 3.0, "neighbors": "tree"},
+        {"affinity": Gaussian(1.0), "neighbors": "tree"},
+        {"affinity": L1()},
+        {"affinity": "precomputed", "neighbors": "tree"},
+    ],
+    ids=repr,
+)
+def test_the_sparse_tag_tells_what_works(estimator, options):
+    if options.get("neighbors") == "approximate":
+        pytest.importorskip("pynndescent")
+    rows = np.abs(X) if options.get("affinity") != "precomputed" else Gaussian(1.0)(X)
+    model = made(estimator, **options)
+    made(estimator, **options).fit(rows)  # dense rows always work
+    try:
+        model.fit(sparse.csr_array(rows))
+        works = True
+    except (TypeError, ValueError):
+        works = False
+    assert get_tags(model).input_tags.sparse == works
 
 
 def test_links_have_the_weights_of_their_length():
@@ -231,7 +300,6 @@ BAD = [
     ({"affinity": "precomputed"}, "X of {} must be a square matrix of weights, got shape"),
     ({"n_neighbors": 0}, "n_neighbors of {} must be a whole number >= 1, got 0; ask for 1 or more"),
     ({"n_neighbors": True}, "n_neighbors of {} must be a whole number >= 1, got True"),
-    ({"n_neighbors": 80}, "n_neighbors of {} must be less than the number of rows, 80, got 80"),
     ({"width": 0.0}, "width of {} must be None, 'auto', 'local' or a number > 0, got 0.0"),
     ({"width": "wide"}, "width of {} must be None, 'auto', 'local' or a number > 0, got 'wide'"),
     ({"symmetric": "both"}, "symmetric of {} must be one of .*, got 'both'"),

@@ -1,14 +1,18 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.mixture import GaussianMixture
 
-from mercer import SpectralClustering
+from mercer import LaplacianEigenmaps, SpectralClustering
+from mercer.datasets import load_usps
 from mercer.graphs import eigengaps, walk_spectrum
 from mercer.kernels import Gaussian
+from tests.datasets.folders import use_data
 
 rng = np.random.default_rng(0)
 BLOBS, BLOB = make_blobs(200, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
@@ -74,6 +78,38 @@ def test_gaps_need_two_eigenvalues(lam):
         ValueError, match="lam of eigengaps must be two finite numbers or more, got .*; give eigenvalues"
     ):
         eigengaps(lam)
+
+
+def clustering_error(y, labels):
+    """The share of rows outside of the cluster of their class, the best one-to-one choice of clusters."""
+    counts = contingency_matrix(y, labels)
+    return 1 - counts[linear_sum_assignment(-counts)].sum() / len(y)
+
+
+@pytest.mark.parametrize("width", [None, "auto", "local"])
+def test_clusters_of_unequal_density_in_many_dimensions(width):
+    """Pairs in the dense cluster are at distance 1.4, neighbours in the other two at 12."""
+    y = np.repeat([0, 1, 2], 300)
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        centres = 8 * np.linalg.qr(draw.normal(size=(100, 3)))[0].T
+        rows = centres[y] + np.array([0.1, 1.0, 1.0])[y, None] * draw.normal(size=(900, 100))
+        labels = SpectralClustering(3, width=width, random_state=0).fit_predict(rows)
+        assert clustering_error(y, labels) == 0.0
+
+
+@pytest.mark.parametrize("draws", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_digits_one_two_three(draws, monkeypatch):
+    """The example of the notes on representation learning."""
+    use_data(monkeypatch, "usps")
+    X, y = (np.concatenate(parts) for parts in zip(load_usps("train"), load_usps("test"), strict=True))
+    for seed in range(draws):
+        draw = np.random.default_rng(seed)
+        rows = np.concatenate([draw.choice(np.flatnonzero(y == digit), 700, replace=False) for digit in (1, 2, 3)])
+        labels = SpectralClustering(3, random_state=0).fit_predict(X[rows])
+        assert clustering_error(y[rows], labels) < 0.05
+        Z = LaplacianEigenmaps(2).fit_transform(X[rows])
+        assert clustering_error(y[rows], KMeans(3, n_init=10, random_state=0).fit_predict(Z)) < 0.05
 
 
 def test_points_are_those_of_the_walk():
@@ -193,7 +229,6 @@ def test_rows_without_neighbours_are_not_clustered():
         ({"n_clusters": True}, ValueError, "n_clusters of SpectralClustering must be 'auto' or a whole number >= 1"),
         ({"n_clusters": "many"}, ValueError, "n_clusters of SpectralClustering must be 'auto' or a whole number"),
         ({"clusterer": "kmeans"}, TypeError, "clusterer of SpectralClustering must be an estimator with fit_predict"),
-        ({"n_neighbors": 200}, ValueError, "n_neighbors of SpectralClustering must be less than the number of rows"),
     ],
 )
 def test_bad_parameters_are_refused(options, error, message):

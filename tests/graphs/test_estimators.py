@@ -10,6 +10,10 @@ from mercer.kernels import Gaussian
 @pytest.mark.filterwarnings("ignore:.*connected parts:UserWarning")
 @parametrize_with_checks(
     [
+        LaplacianEigenmaps(),
+        DiffusionMap(),
+        SpectralClustering(),
+        LaplacianEigenmaps(neighbors="tree"),
         LaplacianEigenmaps(n_neighbors=4),
         LaplacianEigenmaps(1, n_neighbors=4, width="local", symmetric="mutual", disconnected="each"),
         LaplacianEigenmaps(1, affinity="precomputed", disconnected="largest"),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer.graphs.bandwidth import auto_width
+from mercer.graphs.bandwidth import auto_width, root_mean_square
 from mercer.graphs.neighbours import SEARCHES, NeighbourSearch
 from mercer.graphs.searches import index_type, stored_like
 from mercer.kernels import Kernel
@@ -53,16 +53,24 @@ class NeighbourAffinity:
     Parameters
     ----------
     n_neighbors : int
-        How many neighbours each row has.
+        How many neighbours each row has; all other rows if there are fewer of them.
     width : None, float, "auto" or "local"
-        None: all weights are 1. A number h: exp(-r² / (2 h²)); "auto": see `auto_width`. "local": exp(-r² / (s_i s_j)),
-        s_i being the distance of row i to its seventh neighbour [ZelnikManor2004]_.
+        None: all weights are 1. A number h: exp(-r² / (2 h²)). "auto": the width of `auto_width`, but no less than the
+        root mean square distance of the rows to their last neighbour. "local": exp(-r² / (s_i s_j)), s_i being the
+        distance of row i to its seventh neighbour [ZelnikManor2004]_.
     symmetric : {"union", "mutual", "weighted"}
         What if i is a neighbour of j, but not the other way round: the weight counts, does not, or counts half.
     neighbors : str
         See `NeighbourSearch`.
     owner : str
         Whose parameters these are, for messages.
+
+    Notes
+    -----
+    The maximum of `auto_width` is where most pairs are. Where the density varies, and the more so the more dimensions
+    there are, these are the pairs of the densest rows: all other edges would vanish, and rows apart from the others
+    would be cut off. The bound on "auto" keeps the mean exponent r² / (2 h²) of the last neighbours at 1/2 or less;
+    ``benchmarks/graphs.py --widths`` compares its clusters with those of None and "local".
 
     Examples
     --------
@@ -83,7 +91,7 @@ class NeighbourAffinity:
         *,
         owner: str = "NeighbourAffinity",
     ):
-        self._k = check_count(n_neighbors, "n_neighbors", owner)
+        self._n_neighbors = check_count(n_neighbors, "n_neighbors", owner)
         known = width is None or (isinstance(width, str) and width in ("auto", "local"))
         if not known and not (is_number(width) and width > 0):
             raise ValueError(
@@ -98,23 +106,19 @@ class NeighbourAffinity:
     def fit(self, X: Any) -> sparse.csr_array:
         """The graph."""
         n = X.shape[0]
-        if self._k >= n:
-            raise ValueError(
-                f"n_neighbors of {self._owner} must be less than the number of rows, {n}, got {self._k}; lower it or "
-                "give more rows."
-            )
         if self._neighbors == "tree" and sparse.issparse(X):
             raise ValueError(
                 f"neighbors of {self._owner} must be 'auto' or 'brute' for sparse rows, got 'tree'; a tree needs dense."
             )
-        self._n = n
+        self._n, self._k = n, min(self._n_neighbors, n - 1)
         self._local: Array | None = None
         self._search = NeighbourSearch(X, self._neighbors)
         k = max(self._k, min(_LOCAL_NEIGHBOUR, n - 1)) if self._width == "local" else self._k
         distances, indices = self._search.of_rows(k)
-        self.about = {"neighbor_method": self._search.method}
+        self.about = {"neighbor_method": self._search.method, "n_neighbors": self._k}
         if self._width == "auto":
-            self.about["width"], self.about["width_curve"] = auto_width(X)
+            fastest, self.about["width_curve"] = auto_width(X)
+            self.about["width"] = max(fastest, root_mean_square(distances[:, -1]))
         elif self._width == "local":
             self._local = self._lengths(distances)
         indices = indices[:, : self._k]

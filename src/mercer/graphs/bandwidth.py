@@ -1,4 +1,4 @@
-"""The width of Gaussian weights, from how the sum of all weights grows with it."""
+"""The width of Gaussian weights: how the sum of all weights grows with it, and how far away neighbours are."""
 
 from __future__ import annotations
 
@@ -55,6 +55,12 @@ def auto_width(X: Any) -> tuple[float, WidthCurve]:
         # The derivative, exactly; each pair counts twice, and each row with itself.
         slopes[i] = 4.0 * float(weights @ exponents) / (2.0 * float(weights.sum()) + sample.shape[0])
     return unit * float(widths[np.argmax(slopes)]), WidthCurve(unit * widths, slopes)
+
+
+def root_mean_square(distances: Array) -> float:
+    """√(Σ r² / n), whatever the unit."""
+    largest = float(distances.max())
+    return largest * float(np.sqrt(np.mean((distances / largest) ** 2))) if largest > 0 else 0.0
 
 
 def _half_squared_distances(X: Any) -> tuple[Array, float]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.graphs.affinity import (
     Affinity,
@@ -48,13 +48,19 @@ class GraphEstimator(BaseEstimator):
     _functions: Array
     _lift: Array
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Numbers that nobody else can change, if they are kept."""
-        fewest, copy = (2, not self._is_precomputed) if reset else (1, False)
+    def _rows(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Rows in double precision, which nobody else can change if they are kept; and the type they were given in."""
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=fewest, copy=copy
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+            copy=reset and not self._is_precomputed,
         )
-        return sparse.csr_array(X) if sparse.issparse(X) else X
+        X = sparse.csr_array(X) if sparse.issparse(X) else X
+        return X.astype(np.float64, copy=False), X.dtype
 
     @property
     def _is_precomputed(self) -> bool:
@@ -86,7 +92,7 @@ class GraphEstimator(BaseEstimator):
         self.graph_ = self._affinity.fit(X)
         self.part_of_ = parts_of(self.graph_)
         self.n_parts_ = int(self.part_of_.max()) + 1
-        for name in ("neighbor_method", "width", "width_curve"):
+        for name in ("neighbor_method", "n_neighbors", "width", "width_curve"):
             self.__dict__.pop(f"{name}_", None)  # of an earlier fit
             if name in self._affinity.about:
                 setattr(self, f"{name}_", self._affinity.about[name])
@@ -127,8 +133,7 @@ class GraphEstimator(BaseEstimator):
 
     def _at_new_rows(self, X: Any) -> Array:
         """Functions on the graph at new rows: Σ_j P(x, x_j) f_j / θ; rows of the graph have their own values."""
-        check_is_fitted(self, "embedding_")
-        W, known = self._weights_of(self._rows(X, reset=False))
+        W, known = self._weights_of(X)
         total = np.asarray(W.sum(axis=1), dtype=np.float64)
         values = (W @ self._lift) / np.where(total > 0, total, np.nan)[:, None]
         values[known >= 0] = self._functions[known[known >= 0]]
@@ -155,8 +160,16 @@ class GraphEstimator(BaseEstimator):
             reasons.append(f"columns {columns} belong to θ = 0 and are known at the rows of the graph alone")
         warnings.warn(f"{type(self).__name__} gives NaN to new rows: {'; '.join(reasons)}.", UserWarning, stacklevel=4)
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether the rows may be sparse: not in trees, and as the kernel says."""
+        if isinstance(self.affinity, Kernel):
+            return bool(self.affinity._accepts_sparse)
+        by_neighbours = isinstance(self.affinity, str) and self.affinity == "neighbors"
+        return not (by_neighbours and self.neighbors == "tree")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.pairwise = tags.input_tags.positive_only = self._is_precomputed
         return tags

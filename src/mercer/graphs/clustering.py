@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.graphs.base import GraphEstimator
 from mercer.graphs.laplacian import WalkSpectrum
@@ -55,7 +56,7 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
         more than the graph has parts. `mercer.plots.EigengapDisplay` draws them.
     embedding_ : array of shape (n, k)
         The points that were clustered.
-    graph_, part_of_, n_parts_, neighbor_method_, eigen_solver_, residuals_, width_, width_curve_
+    graph_, part_of_, n_parts_, n_neighbors_, neighbor_method_, eigen_solver_, residuals_, width_, width_curve_
         As in `LaplacianEigenmaps`. A graph in several parts is no trouble: parts are clusters. If there are more parts
         than clusters, they are joined by the shortest links, with a warning.
 
@@ -105,7 +106,7 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X; y is ignored."""
         automatic = self._check_parameters()
-        X = self._rows(X, reset=True)
+        X = self._rows(X, reset=True)[0]
         n = X.shape[0]
         if not automatic and not 1 <= int(self.n_clusters) <= n:
             raise ValueError(
@@ -155,7 +156,8 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
 
         Rows without any weight to the graph are refused; nearest neighbours always have one.
         """
-        points = self._points(self._at_new_rows(X))
+        check_is_fitted(self, "embedding_")
+        points = self._points(self._at_new_rows(self._rows(X, reset=False)[0]))
         if not np.isfinite(points).all():
             raise ValueError(
                 "X of SpectralClustering must have neighbours in the graph to be clustered, got rows without any; "
@@ -205,9 +207,9 @@ def eigengaps(lam: Array) -> Array:
     of them, counts as that much.
 
     Of 15 kinds of generated rows (moons, circles, blobs that touch or not, of unequal sizes and densities, with
-    background noise, and single lines, planes and balls) this counted 76 % right with width="auto" and 81 % with
+    background noise, and single lines, planes and balls) this counted 84 % right with width="auto" and 81 % with
     "local" (``benchmarks/graphs.py --clusters``). A floor at 1/1000 of the last eigenvalue alone did better on noisy
-    moons, but took lines for two clusters: 68 % and 75 %.
+    moons, but took lines for two clusters: 76 % and 75 %.
 
     Examples
     --------

@@ -34,10 +34,12 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
         """Embed the rows of X; y is ignored."""
         k = check_count(self.n_components, "n_components", type(self).__name__)
         self._check_parameters()
-        X = self._rows(X, reset=True)
+        X, precision = self._rows(X, reset=True)
         self._check_size(k, X.shape[0], "the graph")
         self._build(X)
         self._embed(self._parts(X), k)
+        self.graph_ = self.graph_.astype(precision, copy=False)
+        self.embedding_ = self._functions.astype(precision)
         self._training_rows = None if self._is_precomputed else X
         self.__dict__.pop("_inverse", None)  # of an earlier fit
         return self
@@ -88,7 +90,6 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
                 self.eigen_solver_ = spectrum.method
                 self._set_time(float(spectrum.values[1]), spectrum.values[k + 1 :])
             self._store(rows, W, values, psi)
-        self.embedding_ = self._functions.copy()
 
     def _store(self, rows: Array, W: Any, values: Array, psi: Array) -> None:
         """Coordinates of a part, 0 beyond those that it has, and what their values at new rows are made of."""
@@ -142,13 +143,16 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
         of them. Nearest neighbours always have weights, so that rows far from all others come close to their nearest
         ones. Rows without weights, outside of every radius or where a kernel is 0, are NaN, as are those of parts that
         were not embedded, and coordinates with θ = 0, of which nothing is known at new rows; a warning says so.
+        Coordinates of rows in single precision are rounded to it.
         """
-        return self._at_new_rows(X)
+        check_is_fitted(self, "embedding_")
+        X, precision = self._rows(X, reset=False)
+        return self._at_new_rows(X).astype(precision, copy=False)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows for these coordinates, approximately: means of the ten nearest embedded rows, the near ones most."""
         check_is_fitted(self, "embedding_")
-        Z = check_array(Z, dtype=np.float64, input_name="Z", estimator=self)
+        Z = check_array(Z, dtype=(np.float64, np.float32), input_name="Z", estimator=self)
         if Z.shape[1] != self.embedding_.shape[1]:
             raise ValueError(
                 f"Z of {type(self).__name__} must have {self.embedding_.shape[1]} columns, one for each coordinate, "
@@ -156,16 +160,21 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
             )
         if self._training_rows is None:
             raise TypeError(f"{type(self).__name__} was given affinities, so that there are no rows to go back to.")
-        embedded = np.flatnonzero(np.isfinite(self.embedding_).all(axis=1))
+        embedded = np.flatnonzero(np.isfinite(self._functions).all(axis=1))
         if not hasattr(self, "_inverse"):
-            self._inverse = NeighbourSearch(self.embedding_[embedded])
-        distances, nearest = self._inverse.of(Z, min(_INVERSE_NEIGHBOURS, len(embedded)))
+            self._inverse = NeighbourSearch(self._functions[embedded])
+        distances, nearest = self._inverse.of(Z.astype(np.float64, copy=False), min(_INVERSE_NEIGHBOURS, len(embedded)))
         length = np.median(distances, axis=1, keepdims=True)
         ratios = np.divide(distances, length, out=np.where(distances > 0, np.inf, 0.0), where=length > 0)
         weights = np.exp(-2.0 * ratios**2)
         weights /= weights.sum(axis=1, keepdims=True)
-        rows = rows_of(weights, embedded[nearest], len(self.embedding_)) @ self._training_rows
-        return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+        rows = rows_of(weights, embedded[nearest], len(self._functions)) @ self._training_rows
+        return (rows.toarray() if sparse.issparse(rows) else np.asarray(rows)).astype(Z.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -186,10 +195,11 @@ class LaplacianEigenmaps(_GraphMap):
         The graph: nearest neighbours; all rows within `radius`; given weights; or k(x, y) between all rows, which takes
         n² numbers of memory.
     n_neighbors : int
-        Of each row, for "neighbors". If a few rows fly off, far from all others, they hang on the graph by few or weak
-        edges: raise this to 15 or 20, or take width=None or "local".
+        Of each row, for "neighbors"; all other rows if there are fewer of them. If a few rows fly off, far from all
+        others, they hang on the graph by few or weak edges: raise this to 15 or 20, or take width=None or "local".
     width : None, "auto", "local" or float
-        Weights of neighbours: all 1; Gaussian with the width of `auto_width`; self-tuning; or Gaussian of this width.
+        Weights of neighbours: all 1; Gaussian of a width that is found, see `NeighbourAffinity`; self-tuning; or
+        Gaussian of this width.
     radius : float, optional
         For "radius".
     symmetric : {"union", "mutual", "weighted"}
@@ -217,13 +227,16 @@ class LaplacianEigenmaps(_GraphMap):
         The weights.
     part_of_, n_parts_ : array of shape (n,), int
         The connected part of each row, 0 being the largest, before any were joined; and their number.
+    n_neighbors_ : int
+        For "neighbors": how many each row has.
     neighbor_method_, eigen_solver_ : str
         How neighbours were found ("tree", "brute", or "approximate", which misses some) and eigenvectors.
     width_, width_curve_
-        For width="auto": the width, and the curve that it is the maximum of.
+        For width="auto": the width, and the curve whose maximum it is, unless neighbours are farther away.
 
     Notes
     -----
+    Rows in single precision are computed with in double precision; `embedding_` and `graph_` are rounded in the end.
     Cost: the search for neighbours, and a few products or one factorisation of a sparse matrix. Memory: some copies of
     the rows and of the weights, and for graphs like surfaces a factor of some 30 numbers a row; 100 MB for 50,000 rows
     of 20 columns with ten neighbours. [Belkin2003]_.
@@ -290,8 +303,10 @@ class DiffusionMap(_GraphMap):
         Σ_j (P^t_ij - P^t_kj)² / π_j, with the stationary distribution π.
     t_ : float
         Number of steps.
-    eigenvalues_, residuals_, graph_, part_of_, n_parts_, neighbor_method_, eigen_solver_, width_, width_curve_
+    eigenvalues_, residuals_, graph_, part_of_, n_parts_
         As in `LaplacianEigenmaps`; eigenvalues_ are 1 - θ_m.
+    n_neighbors_, neighbor_method_, eigen_solver_, width_, width_curve_
+        As in `LaplacianEigenmaps`.
 
     Notes
     -----

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class WidthCurveDisplay:
-    """Slopes d log ΣK / d log h over the widths h, with the width at their maximum.
+    """Slopes d log ΣK / d log h over the widths h, with the chosen one: at their maximum, or where neighbours are.
 
     A broad top says that data have one dimension at many lengths, the height of the top, and that the width matters
     little; several tops, that they have one at each of several lengths.
