@@ -57,9 +57,3 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:SupportVectorClassifier ended as 'max_iter'"),
 ]
 globals().update(peer_tests(svm_tests(), {"svm": SVM}, NOT_APPLICABLE | WAITING))
-
-
-@pytest.fixture
-def global_random_seed():
-    """The seed that scikit-learn takes if none is asked for."""
-    return 42
