@@ -95,8 +95,6 @@ def cells(n, draw, n_dims=4, n_columns=30, n_classes=10):
 def fitted(X, q, n_excluded):
     from mercer import UnsupervisedKernelRegression
 
-    if n_excluded == "auto":
-        return UnsupervisedKernelRegression(q, init="isomap", random_state=0).fit(X)
     out = {"n_excluded": n_excluded} if n_excluded else {"objective": "leave_one_out"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -69,7 +69,7 @@ def test_the_best_start_is_taken():
     X, _ = make_spiral(150, random_state=3)
     model = UnsupervisedKernelRegression(1, random_state=0, max_iter=200).fit(X)
     table = model.candidates_
-    assert set(table) == {"start", "objective", "leave_one_out_error", "descended"}
+    assert set(table) == {"start", "objective", "leave_one_out_error", "descended", "iterations"}
     assert {"pca", "isomap-5", "eigenmaps-8", "lle-12"} <= set(table["start"])
     best = int(np.nanargmin(table["descended"]))
     assert model.init_ == table["start"][best] != "pca"
@@ -79,7 +79,7 @@ def test_the_best_start_is_taken():
 
 
 def test_closed_curve():
-    X, t = make_arc(150, noise=0.05, random_state=0)
+    X, t = make_arc(150, noise=0.05, random_state=2)
     model = curve(topology="circle", init="auto").fit(X)
     assert np.all((model.embedding_ >= -1) & (model.embedding_ < 1))
     assert np.isfinite(model.periods_).all()
@@ -107,7 +107,6 @@ def test_new_rows():
     X = np.column_stack([np.cos(t), np.sin(t)])
     Z = model.transform(X)
     assert abs(spearmanr(Z[:, 0], t)[0]) > 0.999
-    assert not model.outside_.any()
     np.testing.assert_allclose(np.linalg.norm(model.inverse_transform(Z), axis=1), 1, atol=0.1)
     np.testing.assert_array_equal(model.transform(ARC), model.embedding_)
     errors = model.reconstruction_error(X)
@@ -118,12 +117,44 @@ def test_new_rows():
 
 def test_rows_far_away_are_flagged():
     model = curve().fit(ARC)
-    Z = model.transform([[0.0, 1.0], [50.0, 0.0], [0.0, 0.0]])
-    assert model.outside_.tolist() == [False, True, True]
+    rows = np.array([[0.0, 1.0], [50.0, 0.0], [0.0, 0.0]])
+    Z, squares, outside = model.project(rows)
+    assert outside.tolist() == [False, True, True]
     assert np.isfinite(Z).all()
     assert np.all(model.density(Z) >= model.density_threshold_ * (1 - 1e-6))
-    model.transform(ARC)
-    assert not model.outside_.any()
+    np.testing.assert_array_equal(model.transform(rows), Z)
+    np.testing.assert_array_equal(model.reconstruction_error(rows), squares)
+    mixed = model.project(np.concatenate([rows, ARC]))
+    assert mixed.outside.tolist() == [False, True, True] + 100 * [False]
+    np.testing.assert_array_equal(mixed.Z, np.concatenate([Z, model.embedding_]))
+    expected = np.sum((ARC - model.inverse_transform(model.embedding_)) ** 2, axis=1)
+    np.testing.assert_allclose(mixed.squares, np.concatenate([squares, expected]), rtol=1e-9)
+    assert not hasattr(model, "outside_")
+
+
+def test_rows_with_missing_entries_are_projected():
+    X, _ = make_s_sheet(100, n_columns=6, noise=0.03, random_state=0)
+    X[::3, 2] = np.nan
+    model = UnsupervisedKernelRegression(2, init="isomap-8", random_state=0).fit(X)
+    projection = model.project(X)
+    np.testing.assert_array_equal(projection.Z, model.embedding_)
+    expected = np.nansum((X - model.inverse_transform(model.embedding_)) ** 2, axis=1)
+    np.testing.assert_allclose(projection.squares, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"feature_kernel": L1()}, {"feature_kernel": Gaussian(1.0)}], ids=str)
+def test_single_precision_is_kept(options):
+    single = curve(**options).fit(ARC.astype(np.float32))
+    double = curve(**options).fit(ARC.astype(np.float32).astype(np.float64))
+    rows = (ARC[:10] + 0.01).astype(np.float32)
+    assert single.embedding_.dtype == single.fit_transform(ARC.astype(np.float32)).dtype == np.float32
+    assert single.transform(rows).dtype == single.inverse_transform(single.transform(rows)).dtype == np.float32
+    assert single.transform(rows.astype(np.float64)).dtype == double.transform(rows.astype(np.float64)).dtype == float
+    assert double.transform(rows).dtype == np.float32
+    assert single.objective_ == double.objective_  # double precision inside
+    np.testing.assert_array_equal(single.embedding_, double.embedding_.astype(np.float32))
+    np.testing.assert_array_equal(single.transform(rows), double.transform(rows))
+    np.testing.assert_array_equal(single.transform(ARC.astype(np.float32)), single.embedding_)
 
 
 def test_thresholds_and_pieces():
@@ -190,6 +221,7 @@ def test_inner_products_in_data_space():
     np.testing.assert_allclose(model.inner_products(ARC, Z), ARC @ model.inverse_transform(Z).T)
 
 
+@pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 def test_strings_and_given_matrices():
     rng = np.random.default_rng(0)
     letters = np.array(list("ACGT"))
@@ -227,6 +259,43 @@ def test_homotopy_unfolds_principal_components():
     with pytest.warns(ConvergenceWarning):
         model.fit(ARC[::2])
     assert model.objective_ < 0.1 * model.candidates_["objective"][0]
+    # Its iterations, a hundred for each threshold, come first.
+    assert len(model.history_) == model.n_iter_ + 1 == 261
+    assert np.all(np.diff(model.history_) <= 0)
+    assert model.history_[0] > model.candidates_["objective"][0]  # all points nearly in one place
+
+
+def test_homotopy_of_a_warm_start():
+    model = curve(init="pca", objective="leave_one_out", max_iter=3, warm_start=True)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(ARC[::2])
+    before = model.objective_
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(homotopy=(0.3, 0.1)).fit(ARC[::2])
+    assert model.init_ == "warm_start"
+    assert model.n_iter_ == 203
+    assert model.history_[0] > before
+
+
+def test_a_fit_that_has_not_converged_says_so(monkeypatch):
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._MAX_ITER", 25)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 25 iterations; raise max_iter or tol, or fit"):
+        curve(tol=1e-9).fit(ARC)
+    with pytest.warns(ConvergenceWarning, match="With leave-one-out, more iterations also follow the noise"):
+        curve(objective="leave_one_out", tol=1e-9).fit(ARC)
+
+
+def test_a_fit_by_way_of_a_sample_converges_where_the_sample_does(monkeypatch):
+    X, _ = make_arc(400, angle=4.0, noise=0.05, random_state=0)
+    monkeypatch.setattr("mercer.manifolds.ukr.training._START_ROWS", 100)
+    model = curve(density_kernel="quartic").fit(X)
+    assert model.status_ == "optimal"
+    assert model.n_iter_ <= 20
+    with pytest.warns(ConvergenceWarning, match="did not converge in 8 iterations"):
+        curve(density_kernel="quartic", max_iter=8).fit(X)
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._MAX_ITER", 25)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 25 iterations"):
+        curve(density_kernel="quartic", tol=1e-9).fit(X)
 
 
 def test_warm_start_callback_and_max_iter():
@@ -273,6 +342,7 @@ def test_does_not_depend_on_unit_and_place():
     assert far.leave_one_out_error_ == pytest.approx(1e8 * near.leave_one_out_error_, rel=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 def test_duplicates_parts_and_few_rows():
     doubled = curve(objective="leave_one_out").fit(np.repeat(ARC[::2], 2, axis=0))
     assert np.isfinite(doubled.embedding_).all()

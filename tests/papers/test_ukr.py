@@ -54,6 +54,7 @@ def test_neighbours_left_out_keep_the_truth(seed):
     assert abs(spearmanr(model.embedding_[:, 0], t)[0]) >= 0.99
 
 
+@pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 def test_leave_one_out_grows_the_curve():
     model, _ = spiral(0, objective="leave_one_out")
     F = model.inverse_transform(np.linspace(model.embedding_.min(), model.embedding_.max(), 1000)[:, None])

@@ -164,7 +164,7 @@ class GraphEstimator(BaseEstimator):
     def _takes_sparse(self) -> bool:
         """Whether the rows may be sparse: not in trees, and as the kernel says."""
         if isinstance(self.affinity, Kernel):
-            return bool(self.affinity._accepts_sparse)
+            return bool(self.affinity.takes_sparse)
         by_neighbours = isinstance(self.affinity, str) and self.affinity == "neighbors"
         return not (by_neighbours and self.neighbors == "tree")
 

@@ -41,7 +41,6 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
         self.graph_ = self.graph_.astype(precision, copy=False)
         self.embedding_ = self._functions.astype(precision)
         self._training_rows = None if self._is_precomputed else X
-        self.__dict__.pop("_inverse", None)  # of an earlier fit
         return self
 
     def _check_parameters(self) -> None:
@@ -161,9 +160,8 @@ class _GraphMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimato
         if self._training_rows is None:
             raise TypeError(f"{type(self).__name__} was given affinities, so that there are no rows to go back to.")
         embedded = np.flatnonzero(np.isfinite(self._functions).all(axis=1))
-        if not hasattr(self, "_inverse"):
-            self._inverse = NeighbourSearch(self._functions[embedded])
-        distances, nearest = self._inverse.of(Z.astype(np.float64, copy=False), min(_INVERSE_NEIGHBOURS, len(embedded)))
+        search = NeighbourSearch(self._functions[embedded])
+        distances, nearest = search.of(Z.astype(np.float64, copy=False), min(_INVERSE_NEIGHBOURS, len(embedded)))
         length = np.median(distances, axis=1, keepdims=True)
         ratios = np.divide(distances, length, out=np.where(distances > 0, np.inf, 0.0), where=length > 0)
         weights = np.exp(-2.0 * ratios**2)

@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from numba import njit
+from numba import float32, float64, njit, types, void
 
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+# What is only read may be of a model that was loaded from a file, and read-only.
+_SLOPES = types.Array(float32, 3, "C", readonly=True)
+_VALUES = types.Array(float64, 2, "C", readonly=True)
 
 
-@njit("void(float32[:,:,::1], float64[:,::1], float64, float64[:,::1])", **_COMPILE)
+@njit(void(_SLOPES, _VALUES, float64, float64[:, ::1]), **_COMPILE)
 def subtract_tangential(slopes, values, share, total):  # type: ignore[no-untyped-def]
     """Subtract share Σ_a s_a (s_aᵀ v) from the rows of total, for the rows v of values and their slopes s_a."""
     n, q, d = slopes.shape

@@ -13,9 +13,10 @@ _MATRIX, _CUBE = float64[:, ::1], float64[:, :, ::1]
 # Of a model that was loaded from a file, and may be read-only.
 _FLAGS = types.Array(boolean, 1, "C", readonly=True)
 _POSITIONS = types.Array(int64, 2, "C", readonly=True)
+_READ_VECTOR, _READ_MATRIX, _READ_CUBE = (types.Array(float64, n_dims, "C", readonly=True) for n_dims in (1, 2, 3))
 
 
-@njit(void(_MATRIX, float64[::1], _POSITIONS, int64[:, ::1]), **_COMPILE)
+@njit(void(_READ_MATRIX, _READ_VECTOR, _POSITIONS, int64[:, ::1]), **_COMPILE)
 def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-untyped-def]
     """The positions of the least local minima of each row of distances from a grid, best first, then -1.
 
@@ -98,7 +99,7 @@ def _promised(step, length, g, A, S, share):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    void(_CUBE, _MATRIX, _MATRIX, _MATRIX, _CUBE, float64[::1], _FLAGS, _MATRIX, float64[::1]),
+    void(_READ_CUBE, _READ_MATRIX, _READ_MATRIX, _READ_MATRIX, _READ_CUBE, _READ_VECTOR, _FLAGS, _MATRIX, float64[::1]),
     **_COMPILE,
 )
 def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ignore[no-untyped-def]
@@ -153,8 +154,7 @@ def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ign
 
 
 @njit(
-    "void(boolean[::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1],"
-    " float64[:,:,::1], float64[:,:,::1])",
+    void(_FLAGS, _READ_MATRIX, _READ_MATRIX, _READ_CUBE, _READ_MATRIX, _MATRIX, _CUBE, _CUBE),
     **_COMPILE,
 )
 def accept_steps(better, steps, R_moved, T_moved, W, R, T, S):  # type: ignore[no-untyped-def]

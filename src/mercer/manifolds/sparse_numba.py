@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import boolean, float64, int64, njit, types, void
 
 _COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+# What is only read may come from a file, and be read-only.
+_READ = types.Array(float64, 2, "C", readonly=True)
 
 
-@njit("void(float64[:,::1], float64[:,::1], float64, int64, boolean, float64, int64, float64[:,::1])", **_COMPILE)
+@njit(void(_READ, _READ, float64, int64, boolean, float64, int64, float64[:, ::1]), **_COMPILE)
 def descend(G, C, lam, n_penalised, group, tol, sweeps, V):  # type: ignore[no-untyped-def]
     """Sweep over the rows of V until no entry (or group) violates its optimality condition by more than tol."""
     n, d = C.shape

@@ -22,7 +22,7 @@ from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
-from mercer.manifolds.ukr.projection import SurfaceProjection, SurfaceProjector
+from mercer.manifolds.ukr.projection import RowProjection, SurfaceProjection, SurfaceProjector
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows, count_of, some_of
 from mercer.manifolds.ukr.settings import OWNER, settings_of
 from mercer.manifolds.ukr.surface import Surface
@@ -56,28 +56,31 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     n_excluded : int or "auto"
         "auto": one in 40 rows on a curve, one in 160 on a surface, and so on, from 5 to 20; fewer where the rows do not
         lie near a surface, see Notes. Of N > 3000 rows what it is for 3000, times (N / 3000)^(4 / (n_components + 4)),
-        as which the number of rows within reach grows; with a warm start what it was.
+        as which the number of rows within reach grows; with a warm start what it was. A number is that of all N rows;
+        a sample of 3000 leaves out the same share of those within reach, (3000 / N)^(4 / (n_components + 4)) of it.
     init : "auto", str or array of shape (N, n_components)
         Start. "pca" (kernel PCA in feature space), "isomap", "eigenmaps" and "lle" are tried with several numbers of
-        neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale;
-        of those of one method the one with the least objective is taken, of several methods the one whose best has the
-        least objective after 60 iterations. More than 3000 rows are started from a sample of so many, see Notes.
+        neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale
+        by the objective. Of several, all descend for 10 iterations, the better half of them for 20 and the better half
+        of these for 60; the one with the least objective is taken. More than 3000 rows are started from a sample of so
+        many, see Notes.
     optimizer : {"auto", "rprop", "lbfgs", "rprop+lbfgs"}
         "auto": "rprop" if neighbours are left out, else both.
     homotopy : bool or sequence of float
         Whether to unfold a start step by step, among points whose density is above falling thresholds (given as shares
-        of K(0)): step 4 of the paper. On oil flow, from "pca", it led to a leave-one-out error of 0.0364 instead of
-        0.0367, in three times the time.
+        of K(0)): step 4 of the paper. The start is shrunk first, a warm start, too: take False to go on from where the
+        last fit ended. On oil flow, from "pca", it led to a leave-one-out error of 0.0364 instead of 0.0367, in three
+        times the time.
     topology : "interval", "circle" or tuple of these
         Of all coordinates, or of each. The periods of circles are found with the scale, and kept from then on.
     density_threshold : "minimum" or float
         The domain of the surface is where the latent density is at least that of the least dense training row, or of
         this quantile of them: 0.05 or 0.1 cuts off what few rows have drawn.
     max_iter : int, optional
-        Most iterations. None: 500, which are not always enough, but leave little to gain; if a sample had them, 20 on
-        all rows. A number is for both.
+        Most iterations after the homotopy. None: 500; if a sample had them, 20 on all rows. A number is for both.
     tol : float
-        The fit ends when twenty iterations gain less than this share of the objective.
+        The fit ends when twenty iterations gain less than this share of the objective. If `max_iter` ends it, there is
+        a `ConvergenceWarning`: of a fit by way of a sample, unless `max_iter` is given, if it ended that of the sample.
     warm_start : bool
         Start from the last fit, if there is one with as many rows and coordinates.
     verbose : bool
@@ -91,19 +94,23 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     Attributes
     ----------
     embedding_ : array of shape (N, n_components)
-        Latent points. Lines are in widths of the kernel, with mean zero: the domain is no box that could be scaled to
-        [-1, 1], but where points are dense, and a width is the distance within which they are averaged. Circles have
-        period 2.
+        Latent points, in single precision if the rows were. Lines are in widths of the kernel, with mean zero: the
+        domain is no box that could be scaled to [-1, 1], but where points are dense, and a width is the distance within
+        which they are averaged. Circles have period 2.
     objective_, history_ : float, list of float
-        What was minimised, in the end, and at the start and after each iteration on all rows: it never rises. If
-        pieces were brought together in the end, the objective may be a little above the last of them.
+        What was minimised, in the end, and at the start and after each iteration on all rows: it never rises, and
+        begins with what `candidates_` tells of the start, if this was of all rows. With a homotopy it begins with the
+        start that was shrunk, and iterations of the homotopy come first. If pieces were brought together in the end,
+        the objective may be a little above the last of them, by 5 % at most.
     leave_one_out_error_ : float
         Eq. (10) in the end, whatever was minimised.
     n_iter_, status_ : int, str
-        Number of iterations; "optimal", "max_iter" or "interrupted".
+        Number of iterations, with those of a homotopy; "optimal", "max_iter" or "interrupted".
     init_, candidates_ : str, dict of lists
-        The start, and the table of all: name, objective and leave-one-out error, each at its best scale, and the
-        objective after 60 iterations of those that had so many, else NaN.
+        The start, and the table of all, on the sample if there was one: name ("start"), "objective" and
+        "leave_one_out_error", each at its best scale and with pieces brought together, and the objective after a short
+        descent ("descended", NaN without one) of so many "iterations". Scales are found on a grid around that of the
+        likelihood, which is extended while the best lies on its edge, and from there by a direct search.
     n_excluded_, periods_ : int, array of shape (n_components,)
         What was used; periods in widths, infinite for lines.
     density_threshold_ : float
@@ -111,9 +118,6 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     n_pieces_ : int
         Number of pieces that the domain has: surfaces may have holes, and gaps. How far apart pieces are means nothing,
         once the kernel does not reach across: they are moved until gaps are of 6 widths (quartic: 2), without circles.
-    outside_ : array of bool
-        Of the rows of the last `transform`: which are farther from the surface than every training row is from its own
-        leave-one-out estimate.
 
     Notes
     -----
@@ -220,18 +224,30 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit latent points to the rows of X; y is ignored."""
-        X = self._rows(X, reset=True)
+        X, dtype = self._rows(X, reset=True)
         settings = settings_of(self.get_params(deep=False), count_of(X))
         self._check_components(settings.space.n_dims, X)
         kernel = self.feature_kernel
         rows: Any = DataRows(X) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
         previous = self._previous(len(rows.points), settings.space)
-        self._store(train(self.get_params(deep=False), settings, rows, previous), rows)
+        self._store(train(self.get_params(deep=False), settings, rows, previous), rows, dtype)
+        if self.status_ == "max_iter":
+            remedy = "raise max_iter or tol, or fit again with warm_start=True."
+            if not self.n_excluded_:
+                remedy += " With leave-one-out, more iterations also follow the noise more closely."
+            warnings.warn(
+                f"{OWNER} did not converge in {settings.max_iter} iterations; {remedy}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Validated rows; kernels on other objects than vectors validate them themselves."""
-        kernel = self.feature_kernel
+    def _rows(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Validated rows in double precision, and the precision that they had.
+
+        Kernels on other objects than vectors validate them themselves.
+        """
+        kernel, dtype = self.feature_kernel, np.dtype(np.float64)
         if kernel is not None and not isinstance(kernel, Kernel):
             raise TypeError(
                 f"feature_kernel of {OWNER} must be a Kernel or None, got {kernel!r}; wrap a function in "
@@ -241,7 +257,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             X = indexable_rows(X)
         else:
             finite: Any = "allow-nan" if kernel is None else True
-            X = validate_data(self, X, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite, reset=reset)
+            X, dtype = X.astype(np.float64, copy=False), X.dtype
         if reset and count_of(X) < _FEWEST_ROWS:
             raise ValueError(
                 f"X of {OWNER} must have {_FEWEST_ROWS} rows or more, got {count_of(X)} sample(s); there is nothing to "
@@ -249,7 +266,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             )
         if kernel is None:
             check_known_rows(X, OWNER, "surface", training=reset)
-        return X
+        return X, dtype
 
     def _check_components(self, q: int, X: Any) -> None:
         most = X.shape[1] if self.feature_kernel is None else count_of(X) - 1
@@ -267,15 +284,15 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         same = len(self.embedding_) == n_rows and np.array_equal(self._units.is_circle, space.is_circle)
         return (self._Z, self._units, self.n_excluded_) if same else None
 
-    def _store(self, training: Training, rows: Any) -> None:
+    def _store(self, training: Training, rows: Any, dtype: Any) -> None:
         self._training = rows
         fit, self._units, objective = training.fit, training.units, training.objective
         leave_one_out = partial(LatentObjective, objective.targets, objective.density_kernel, 0, objective.periods)
         self._objective = leave_one_out()
         lines = ~self._units.is_circle
         Z = fit.Z - np.where(lines, fit.Z.mean(axis=0), 0.0)
-        self.embedding_ = self._units.outside(Z)
-        self._Z = self._units.inside(self.embedding_)
+        Z = self._units.outside(Z)
+        self.embedding_, self._Z = Z.astype(dtype), self._units.inside(Z)
         self.objective_, self.history_, self.n_iter_, self.status_ = fit.objective, fit.history, fit.n_iter, fit.status
         self.n_excluded_, self.periods_ = objective.n_excluded, self._units.periods
         self.init_, self.candidates_ = training.init, training.candidates
@@ -287,14 +304,6 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.n_pieces_ = count_pieces(self._objective, self._units, self._Z, densities, self.density_threshold_)
         self._surface = Surface(self._objective, self._Z, self._training.points)
         self._projector = SurfaceProjector.within(self._surface, densities, self.density_threshold_)
-        self._last = {"outside": np.zeros(len(self._Z), dtype=bool)}
-        if fit.status == "max_iter" and self.max_iter is not None:
-            warnings.warn(
-                f"{OWNER} did not converge in {fit.n_iter} iterations; raise max_iter or tol, or fit again with "
-                "warm_start=True.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     # Use -------------------------------------------------------------------------------------------------------------
 
@@ -305,32 +314,49 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def transform(self, X: Any) -> Array:
         """Latent points of rows: of the nearest point of the surface within its domain, eq. (19).
 
-        Training rows get their points in `embedding_`, equal ones those of one of them. `outside_` tells which of the
-        others were farther from the surface than any training row.
+        Training rows get their points in `embedding_`, equal ones those of one of them.
+        """
+        return self.project(X).Z
+
+    def project(self, X: Any) -> RowProjection:
+        """Latent points of rows as `transform` gives them, squared distances from the surface, and who is outside.
+
+        Returns
+        -------
+        Z : array of shape (M, n_components)
+            Latent points.
+        squares : array of shape (M,)
+            Squared distances from the images of the points, in the entries that are known or in feature space; if the
+            kernel does not know k(x, x) of new objects, in the part of it that training rows span.
+        outside : array of bool of shape (M,)
+            Which rows are farther from the surface than every training row is from its own leave-one-out estimate.
+
+        Examples
+        --------
+        >>> from mercer import UnsupervisedKernelRegression
+        >>> from mercer.datasets import make_arc
+        >>> X, _ = make_arc(100, angle=4.0, noise=0.05, random_state=0)
+        >>> curve = UnsupervisedKernelRegression(1, init="isomap").fit(X)
+        >>> curve.project([[0.0, 1.0], [5.0, 5.0]]).outside
+        array([False,  True])
         """
         check_is_fitted(self, "embedding_")
-        X = self._rows(X, reset=False)
+        X, dtype = self._rows(X, reset=False)
         known = self._training.known(X)
-        Z = self.embedding_[np.maximum(known, 0)]
-        new = np.flatnonzero(known < 0)
-        outside = np.zeros(len(Z), dtype=bool)
+        old, new = np.flatnonzero(known >= 0), np.flatnonzero(known < 0)
+        Z, squares = self.embedding_[known].astype(dtype), np.empty(len(known))
+        if old.size:
+            images = self._surface.images(self._Z[known[old]])
+            squares[old] = np.nansum((self._training.points[known[old]] - images) ** 2, axis=1)
         if new.size:
-            found, squares = self._project(X if new.size == len(Z) else some_of(X, new))
+            found, squares[new] = self._project(X if new.size == len(Z) else some_of(X, new))
             Z[new] = self._units.outside(found)
-            outside[new] = squares > self._farthest
-        self._last["outside"] = outside
-        return Z
+        return RowProjection(Z, squares, (known < 0) & (squares > self._farthest))
 
     def _project(self, X: Any) -> SurfaceProjection:
         points, beyond = self._training.new(X)
         Z, squares = self._projector(points)
         return SurfaceProjection(Z, squares + beyond)
-
-    @property
-    def outside_(self) -> Array:
-        """Which rows of the last `transform` were farther from the surface than any training row from its estimate."""
-        check_is_fitted(self, "embedding_")
-        return self._last["outside"]
 
     def inverse_transform(self, Z: Any) -> Array:
         """Points f(z) of the surface; with a feature kernel their approximate pre-images.
@@ -338,55 +364,55 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         For a positive definite function of the distance these are the rows whose images are nearest to f(z), from the
         weighted means of rows; for other kernels on vectors they are the weighted means.
         """
-        Z = self._latent(Z)
+        Z, dtype = self._latent(Z)
         kernel = self.feature_kernel
         if kernel is None:
-            return self._surface.images(Z)
+            return self._surface.images(Z).astype(dtype, copy=False)
         if kernel.pairwise or not kernel.takes_vectors:
             raise TypeError(f"{kernel!r} was not given vectors, so that there are no rows to go back to.")
         weights = self._objective.weights(Z, self._Z).T
         weights = weights.toarray() if sparse.issparse(weights) else weights
         means = np.asarray(weights @ self._training.objects)
-        if not (kernel.stationary and kernel.order == 0):
-            return means
-        return fixed_point_preimages(kernel, self._training.objects, weights, means)
+        if kernel.stationary and kernel.order == 0:
+            means = fixed_point_preimages(kernel, self._training.objects, weights, means)
+        return means.astype(dtype, copy=False)
 
     def inner_products(self, X: Any, Z: Any) -> Array:
         """Inner products ⟨Φ(x), f(z)⟩ of rows and points of the surface in feature space, eq. (16): (len(X), len(Z)).
 
         Without a feature kernel those of the rows and points themselves.
         """
-        Z = self._latent(Z)
-        X = self._rows(X, reset=False)
+        Z, _ = self._latent(Z)
+        X, _ = self._rows(X, reset=False)
         if self.feature_kernel is None:
-            return np.asarray(X @ self.inverse_transform(self._units.outside(Z)).T)
+            return np.asarray(X @ self._surface.images(Z).T)
         return np.asarray(self._training.against(X) @ self._objective.weights(Z, self._Z))
 
     def density(self, Z: Any) -> Array:
         """The density p(z) = 1/N Σ_i K(z - z_i) of the latent points, in units of the kernel width."""
-        return self._objective.density(self._latent(Z), self._Z)
+        return self._objective.density(self._latent(Z)[0], self._Z)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distances of rows from the surface, in the entries that are known or in feature space."""
         check_is_fitted(self, "embedding_")
         if getattr(self.feature_kernel, "pairwise", False):
             raise TypeError(f"{self.feature_kernel!r} does not know k(x, x) of new objects, which the error needs.")
-        return self._project(self._rows(X, reset=False)).squares
+        return self._project(self._rows(X, reset=False)[0]).squares
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared distance of rows from the surface. Do not choose by it: it rises with more turns."""
         return -float(self.reconstruction_error(X).mean())
 
-    def _latent(self, Z: Any) -> Array:
-        """Checked latent points in widths of the kernel."""
+    def _latent(self, Z: Any) -> tuple[Array, Any]:
+        """Checked latent points in widths of the kernel and double precision, and the precision that they had."""
         check_is_fitted(self, "embedding_")
-        Z = check_array(Z, dtype=np.float64, input_name="Z", estimator=self)
+        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z", estimator=self)
         if Z.shape[1] != self.embedding_.shape[1]:
             raise ValueError(
                 f"Z of {OWNER} must have {self.embedding_.shape[1]} columns, one for each coordinate, got "
                 f"{Z.shape[1]}; give what transform returns."
             )
-        return self._units.inside(Z)
+        return self._units.inside(Z), Z.dtype
 
     @property
     def _n_features_out(self) -> int:
@@ -395,5 +421,6 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.feature_kernel is None
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = bool(getattr(self.feature_kernel, "pairwise", False))
         return tags

@@ -59,6 +59,31 @@ def test_grid_then_search():
     assert searched_scale(error, ScaledStart(np.array([3.0, 0.2]), 1.0)).error == 1.0
 
 
+@pytest.mark.parametrize("best", [1e-4, 3.0, 2e3])
+def test_the_grid_is_extended_until_the_best_is_inside(best):
+    tried = []
+
+    def error(scales):
+        tried.append(scales[0])
+        return 1.0 + np.log(scales[0] / best) ** 2
+
+    found = grid_scale(error, np.ones(1))
+    assert 0.7 < found.scales[0] / best < 1.4
+    assert min(tried) < found.scales[0] < max(tried)
+
+
+@pytest.mark.parametrize("slope", [1e-5, -1e-5])
+def test_the_grid_is_not_extended_for_nothing(slope):
+    tried = []
+    grid_scale(lambda scales: tried.append(1) or 1.0 + slope * np.log(scales[0]), np.ones(1))
+    assert len(tried) == 6
+
+
+def test_no_scale_at_all():
+    found = grid_scale(lambda scales: np.inf, np.ones(1))
+    assert searched_scale(lambda scales: np.inf, found).error == np.inf
+
+
 def test_scales_that_isolate_points_are_refused():
     found = grid_scale(lambda scales: np.inf if scales[0] > 1e-3 else 1.0 - scales[0], np.ones(1))
     assert found.scales[0] <= 1e-3

@@ -30,6 +30,24 @@ def test_neighbours_that_are_left_out(n_rows, q, expected):
     assert settings(n_rows, n_components=q).n_excluded == expected
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_excluded", "q", "expected"),
+    [
+        (3000, 60, 1, 60),
+        (3300, 60, 1, 56),  # 60 (3000 / 3300)^(4/5)
+        (24_000, 60, 2, 15),  # 60 (1 / 8)^(2/3)
+        (96_000, 1, 1, 1),
+        (30_000, 29_997, 2, 2997),
+        (24_000, "auto", 2, 18),
+        (96_000, "auto", 1, 20),
+    ],
+)
+def test_a_part_of_the_rows_leaves_out_the_share_within_reach(n_rows, n_excluded, q, expected):
+    given = settings(n_rows, n_components=q, n_excluded=n_excluded)
+    assert given.n_excluded_of_part(3000, n_rows) == expected
+    assert settings(n_rows, n_components=q, objective="leave_one_out").n_excluded_of_part(3000, n_rows) == 0
+
+
 def test_what_auto_stands_for():
     left_out, single = settings(), settings(objective="leave_one_out")
     assert left_out.n_excluded > single.n_excluded == 0

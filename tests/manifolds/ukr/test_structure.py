@@ -179,7 +179,7 @@ def test_an_interrupted_descent_leaves_the_number(monkeypatch):
 
     def interrupting(*arguments, **options):
         fit = fit_latent(*arguments, **options)
-        return replace(fit, status="interrupted") if options["max_iter"] == training._SHORT else fit
+        return replace(fit, status="interrupted") if options["max_iter"] == training._ROUNDS[-1] else fit
 
     monkeypatch.setattr(training, "fit_latent", interrupting)
     assert model().fit(patches(400)[0]).n_excluded_ == 5

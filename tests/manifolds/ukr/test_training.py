@@ -6,13 +6,14 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
 from mercer import UnsupervisedKernelRegression
-from mercer.datasets import make_arc, make_spiral
-from mercer.kernels import Linear
+from mercer.datasets import make_arc, make_s_sheet, make_spiral
+from mercer.kernels import L1, Gaussian, Linear
 from mercer.manifolds.ukr import training
 from mercer.manifolds.ukr.gathering import GAPS
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows
 from mercer.manifolds.ukr.settings import settings_of
+from mercer.manifolds.ukr.targets import data_targets, feature_targets
 from mercer.manifolds.ukr.training import train
 
 X, ANGLES = make_arc(100, angle=3.0, noise=0.05, random_state=0)
@@ -29,32 +30,97 @@ def test_the_table_tells_errors_at_the_best_scale():
     result = trained(X, init="isomap")
     table = result.candidates
     assert table["start"] == ["isomap-5", "isomap-8", "isomap-12"]
-    best = int(np.argmin(table["objective"]))
+    best = int(np.argmin(table["descended"]))
     assert result.init == table["start"][best]
     assert result.fit.history[0] == pytest.approx(table["objective"][best])
     assert np.all(np.array(table["leave_one_out_error"]) < np.array(table["objective"]))
 
 
-def test_methods_are_compared_after_a_short_descent(monkeypatch):
+def test_the_better_half_of_the_starts_descends_longer(monkeypatch):
     X, _ = make_spiral(120, random_state=1)
-    tried, fit_latent = {}, training.fit_latent
+    calls, fit_latent = [], training.fit_latent
 
     def noting(objective, start, **options):
-        fit = fit_latent(objective, start, **options)
-        if options["max_iter"] == training._SHORT:
-            tried[fit.history[0]] = fit.objective
-        return fit
+        calls.append(options["max_iter"])
+        return fit_latent(objective, start, **options)
 
     monkeypatch.setattr(training, "fit_latent", noting)
-    result = trained(X, init="auto", max_iter=40)
+    result = trained(X, init="auto", max_iter=45)
     table = {name: np.array(column) for name, column in result.candidates.items()}
-    methods = np.array([name.partition("-")[0] for name in table["start"]])
-    compared = ~np.isnan(table["descended"])
-    assert sorted(methods[compared]) == sorted(set(methods)) == ["eigenmaps", "isomap", "lle", "pca"]
-    for i in np.flatnonzero(compared):  # the best of its method
-        assert table["objective"][i] == min(table["objective"][methods == methods[i]])
-    np.testing.assert_allclose(sorted(table["descended"][compared]), sorted(tried.values()), rtol=1e-12)
-    assert result.init == table["start"][np.nanargmin(table["descended"])]
+    assert calls == [10] * 12 + [10] * 6 + [40] * 3 + [45]
+    assert np.bincount(table["iterations"])[[10, 20]].tolist() == [6, 3]
+    for n_iter in (10, 20):  # those that are dropped are the worse ones
+        dropped = table["iterations"] == n_iter
+        assert table["descended"][table["iterations"] > n_iter].max() < table["descended"][dropped].min()
+    assert result.init == table["start"][np.argmin(table["descended"])]
+
+
+def starts_of(rows, **parameters):
+    parameters = UnsupervisedKernelRegression(**{"n_components": 1, **parameters}).get_params(deep=False)
+    settings = settings_of(parameters, len(rows.points))
+    return training._Starts(settings, rows, parameters["init"], np.random.RandomState(0)), settings
+
+
+def test_each_start_is_at_its_best_scale():
+    X, _ = make_spiral(random_state=2)
+    starts, settings = starts_of(DataRows(X), init="lle")
+    starts.best()
+    table = starts.table()
+    objective = LatentObjective(data_targets(X), n_excluded=settings.n_excluded)
+    for name, value in zip(table["start"], table["objective"], strict=True):
+        Z = starts.of_some(name)[0]
+        assert objective.value(Z) == pytest.approx(value, rel=1e-9)
+        # Before its pieces were moved no other scale was better, from a seventh of it to seven times.
+        box = starts._boxes[name] * starts._scaled[name].scales
+        others = [objective.value(factor * box) for factor in np.geomspace(1 / 7, 7, 29)]
+        assert objective.value(box) < 1.03 * min(others)
+        alone, _ = starts_of(DataRows(X), init=name)
+        alone.best()
+        assert alone.table()["objective"] == [value]
+    assert table["objective"][table["start"].index("lle-10")] < 0.02
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_start_that_leads_to_the_least_objective_is_taken(seed):
+    X, _ = make_spiral(random_state=seed)
+    result = trained(X, init="lle")
+    alone = [trained(X, init=name).fit.objective for name in result.candidates["start"]]
+    assert result.fit.objective <= 1.02 * min(alone)
+
+
+def test_starts_with_pieces_are_judged_where_they_begin():
+    X, _ = make_spiral(random_state=2)
+    result = trained(X, init="lle-10")
+    assert result.fit.history[0] == pytest.approx(result.candidates["objective"][0], rel=1e-12)
+    assert result.fit.objective <= 1.05 * result.fit.history[-1]
+
+
+@pytest.mark.parametrize("kernel", [L1(), Gaussian(0.3)], ids=repr)
+def test_starts_in_feature_space_are_scaled_and_chosen_by_the_objective(kernel):
+    X, _ = make_s_sheet(150, noise=0.1, random_state=0)
+    starts, settings = starts_of(FeatureRows(kernel, X, "Owner"), n_components=2, init="isomap", feature_kernel=kernel)
+    best, table = starts.best(), starts.table()
+    objective = LatentObjective(feature_targets(kernel(X)), n_excluded=settings.n_excluded)
+    for name, value in zip(table["start"], table["objective"], strict=True):
+        Z = starts.of_some(name)[0]
+        assert objective.value(Z) == pytest.approx(value, rel=1e-9)
+        assert min(objective.value(factor * Z) for factor in (0.8, 0.9, 1.1, 1.25)) > 0.998 * value
+        descended = table["descended"][table["start"].index(name)]
+        assert objective.value(starts._descended[name].Z) == pytest.approx(descended, rel=1e-9)
+    assert best == table["start"][int(np.argmin(table["descended"]))]
+
+
+def test_a_number_that_is_given_is_scaled_for_the_sample(monkeypatch):
+    used, fit_latent = [], training.fit_latent
+
+    def noting(objective, start, **options):
+        used.append((len(start), objective.n_excluded))
+        return fit_latent(objective, start, **options)
+
+    monkeypatch.setattr(training, "fit_latent", noting)
+    monkeypatch.setattr(training, "_START_ROWS", 100)
+    trained(make_arc(400, angle=3.0, noise=0.05, random_state=0)[0], init="isomap-8", n_excluded=60, max_iter=2)
+    assert used == [(100, 20), (400, 60)]  # 60 (1 / 4)^(4/5) = 19.8
 
 
 def test_an_interrupted_descent_ends_the_comparison(monkeypatch):

@@ -3,14 +3,23 @@
 import numpy as np
 from numba import int64, njit, void
 
-from mercer.manifolds.ukr.cells_numba import COMPILE, MATRIX, VECTOR, squared_distance
+from mercer.manifolds.ukr.cells_numba import (
+    COMPILE,
+    MATRIX,
+    READ_CELLS,
+    READ_COUNTS,
+    READ_MATRIX,
+    READ_VECTOR,
+    VECTOR,
+    squared_distance,
+)
 from mercer.manifolds.ukr.quartic_numba import error_of, radius_of
 
 
 @njit(
     void(
-        MATRIX, int64, int64, int64, int64, MATRIX, int64[:, ::1], int64[::1], int64[::1], int64, VECTOR, VECTOR,
-        MATRIX,
+        READ_MATRIX, int64, int64, int64, int64, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, int64, VECTOR,
+        VECTOR, MATRIX,
     ),
     **COMPILE,
 )  # fmt: skip
@@ -45,7 +54,9 @@ def cell_pass(features, d, step, start, stop, U, cells, sides, starts, n_exclude
 
 
 @njit(
-    void(MATRIX, int64, int64, MATRIX, int64[:, ::1], int64[::1], int64[::1], VECTOR, MATRIX, MATRIX),
+    void(
+        READ_MATRIX, int64, int64, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, READ_VECTOR, READ_MATRIX, MATRIX
+    ),
     **COMPILE,
 )
 def cell_gradient(features, start, stop, U, cells, sides, starts, radii, H, gradient):  # type: ignore[no-untyped-def]

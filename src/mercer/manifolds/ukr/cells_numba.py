@@ -6,11 +6,15 @@ needs; the passes over them, which take long to compile, are in `quartic_numba` 
 
 from typing import Any
 
-from numba import float64, int32, int64, njit, void
+from numba import float64, int32, int64, njit, types, void
 
 INLINED: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 COMPILE: Any = {"cache": True, **INLINED}
 VECTOR, MATRIX = float64[::1], float64[:, ::1]
+# What is only read may be of a model that was loaded from a file, and read-only.
+READ_VECTOR, READ_MATRIX = (types.Array(float64, n_dims, "C", readonly=True) for n_dims in (1, 2))
+READ_COUNTS, READ_CELLS = (types.Array(int64, n_dims, "C", readonly=True) for n_dims in (1, 2))
+READ_LISTS = types.Array(int32, 1, "C", readonly=True)
 
 
 @njit(inline="always", **INLINED)
@@ -24,7 +28,7 @@ def squared_distance(U, r, V, s):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    int64(MATRIX, MATRIX, int64[:, ::1], int64[::1], int64[::1], int64[::1], float64, int64[::1], int32[::1]),
+    int64(READ_MATRIX, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, READ_COUNTS, float64, int64[::1], int32[::1]),
     **COMPILE,
 )
 def find_neighbours(U, V, cells, sides, starts, itself, reach, counts, found):  # type: ignore[no-untyped-def]
@@ -57,7 +61,7 @@ def find_neighbours(U, V, cells, sides, starts, itself, reach, counts, found):  
     return place
 
 
-@njit(void(MATRIX, MATRIX, int64[:, ::1], int64[::1], int64[::1], VECTOR), **COMPILE)
+@njit(void(READ_MATRIX, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, VECTOR), **COMPILE)
 def sum_values(U, V, cells, sides, starts, sums):  # type: ignore[no-untyped-def]
     """Write Σ_j (1 - ||u_j - v_i||²)² over the points of U nearer than 1, in cells as above, for each point of V."""
     for i in range(len(V)):

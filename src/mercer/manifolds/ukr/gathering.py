@@ -7,7 +7,6 @@ whose gaps are larger than what is to be seen.
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -53,36 +52,32 @@ def gathered(Z: Array, gap: float) -> Array:
     n_pieces = int(piece.max()) + 1
     if not 1 < n_pieces <= _MOST_PIECES:
         return Z
-    points = [Z[piece == p] for p in range(n_pieces)]
-    trees = [KDTree(some) for some in points]
-    sizes = np.bincount(piece)
-    moves = np.zeros((n_pieces, Z.shape[1]))
-    # Shortest ways between pieces, from the first to the second.
-    ways = np.zeros((n_pieces, n_pieces, Z.shape[1]))
+    order = np.argsort(piece, kind="stable")
+    firsts = np.searchsorted(piece[order], np.arange(n_pieces))
+    Z, group = Z.copy(), piece.copy()
 
-    def measure(a: int, b: int) -> None:
-        small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
-        seen = points[small] + (moves[small] - moves[large])
-        distances, nearest = trees[large].query(seen)
-        i = int(np.argmin(distances))
-        ways[small, large] = points[large][nearest[i]] - seen[i]
-        ways[large, small] = -ways[small, large]
+    def lengths_from(p: int) -> Array:
+        """Shortest distances from a group of pieces to all groups."""
+        distances = np.minimum.reduceat(KDTree(Z[group == p]).query(Z[order])[0], firsts)
+        lengths = np.full(n_pieces, np.inf)
+        np.minimum.at(lengths, group[order[firsts]], distances)
+        lengths[p] = np.inf
+        return lengths
 
-    for a, b in combinations(range(n_pieces), 2):
-        measure(a, b)
-    group = np.arange(n_pieces)
+    lengths = np.array([lengths_from(p) for p in range(n_pieces)])
     for _ in range(n_pieces - 1):
-        distances = np.where(group[:, None] == group, np.inf, np.linalg.norm(ways, axis=2))
-        a, b = (int(p) for p in np.unravel_index(np.argmin(distances), distances.shape))
-        if sizes[group == group[a]].sum() < sizes[group == group[b]].sum():
+        a, b = (int(p) for p in np.unravel_index(np.argmin(lengths), lengths.shape))
+        if np.count_nonzero(group == a) < np.count_nonzero(group == b):
             a, b = b, a
-        moved = group == group[b]
-        moves[moved] += ways[b, a] * max(0.0, 1 - gap / distances[a, b])
-        group[moved] = group[a]
-        for c in np.flatnonzero(moved):
-            for d in np.flatnonzero(group != group[a]):
-                measure(int(c), int(d))
-    return Z + moves[piece]
+        large, small = Z[group == a], group == b
+        distances, nearest = KDTree(large).query(Z[small])
+        i = int(np.argmin(distances))
+        way = large[nearest[i]] - Z[small][i]
+        Z[small] += way * (1.0 - gap / max(distances[i], gap))
+        lengths[a] = lengths[:, a] = np.minimum(lengths[a], lengths_from(b))
+        lengths[b] = lengths[:, b] = lengths[a, a] = np.inf
+        group[small] = a
+    return Z
 
 
 def _pieces(Z: Array, gap: float) -> Array:

@@ -6,13 +6,18 @@ Points come as columns, padded with zeros to an even number of coordinates, two 
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, njit, void
+from numba import boolean, float64, int64, njit, types, void
 
 from mercer.kernels.exponential_numba import power_of_two
 
 # `nnan`: otherwise the search for the nearest row is not vectorised. Infinite numbers are used.
 _COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
 _MATRIX = float64[:, ::1]
+# What is only read may be of a model that was loaded from a file, and read-only.
+_READ_MATRIX = types.Array(float64, 2, "C", readonly=True)
+_READ_VECTOR, _READ_POSITIONS, _READ_FLAGS = (
+    types.Array(kind, 1, "C", readonly=True) for kind in (float64, int64, boolean)
+)
 
 
 @njit(inline="always", **_COMPILE)
@@ -35,7 +40,11 @@ def _exponents(columns, v, own, radius, row):  # type: ignore[no-untyped-def]
     return nearest
 
 
-@njit(void(_MATRIX, _MATRIX, int64[::1], float64[::1], boolean, _MATRIX, boolean[::1]), cache=True, **_COMPILE)
+@njit(
+    void(_READ_MATRIX, _READ_MATRIX, _READ_POSITIONS, _READ_VECTOR, boolean, _MATRIX, boolean[::1]),
+    cache=True,
+    **_COMPILE,
+)
 def fill_weights(columns, V, own, radii, quartic, W, isolated):  # type: ignore[no-untyped-def]
     """Write kernel values of points V against all others, up to a factor for each point.
 
@@ -63,7 +72,11 @@ def fill_weights(columns, V, own, radii, quartic, W, isolated):  # type: ignore[
                 row[j] = power_of_two(row[j] - nearest)
 
 
-@njit(void(_MATRIX, _MATRIX, _MATRIX, _MATRIX, boolean, boolean[::1], _MATRIX, _MATRIX), cache=True, **_COMPILE)
+@njit(
+    void(_READ_MATRIX, _READ_MATRIX, _MATRIX, _READ_MATRIX, boolean, _READ_FLAGS, _MATRIX, _MATRIX),
+    cache=True,
+    **_COMPILE,
+)
 def add_gradients(columns, V, W, slopes, quartic, isolated, own_gradients, gradients):  # type: ignore[no-untyped-def]
     """With Q = P * slopes, write Σ_r Q_rs (u_r - u_s) for points s of V, and add Σ_s Q_rs (u_s - u_r) for all r.
 

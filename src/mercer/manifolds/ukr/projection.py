@@ -39,6 +39,24 @@ class SurfaceProjection(NamedTuple):
     squares: Array
 
 
+class RowProjection(NamedTuple):
+    """Latent points of rows, squared distances of the rows from the surface, and who is outside.
+
+    Attributes
+    ----------
+    Z : array of shape (M, q)
+        Latent points.
+    squares : array of shape (M,)
+        Squared distances.
+    outside : array of bool of shape (M,)
+        Which rows are farther from the surface than any training row from its leave-one-out estimate.
+    """
+
+    Z: Array
+    squares: Array
+    outside: Array
+
+
 class SurfaceProjector:
     """Finds argmin_z ||y - f(z)||² subject to p(z) >= threshold K(0), [Meinicke2005]_, eq. (19), for many rows at once.
 

@@ -3,12 +3,22 @@
 import numpy as np
 from numba import boolean, int32, int64, njit, void
 
-from mercer.manifolds.ukr.cells_numba import COMPILE, INLINED, MATRIX, VECTOR, squared_distance
+from mercer.manifolds.ukr.cells_numba import (
+    COMPILE,
+    INLINED,
+    MATRIX,
+    READ_COUNTS,
+    READ_LISTS,
+    READ_MATRIX,
+    READ_VECTOR,
+    VECTOR,
+    squared_distance,
+)
 from mercer.manifolds.ukr.gaussian import TIE
 from mercer.manifolds.ukr.targets import NOTHING
 
 
-@njit(void(int64[::1], int32[::1], int32[::1]), **COMPILE)
+@njit(void(READ_COUNTS, READ_LISTS, int32[::1]), **COMPILE)
 def link_mirrored(offsets, found, mirror):  # type: ignore[no-untyped-def]
     """Where in the lists the pair (s, r) is, for each pair (r, s): lists are increasing, and hold both."""
     cursor = offsets.copy()
@@ -89,7 +99,7 @@ def error_of(features, d, step, s, rows, weights, n, P, H):  # type: ignore[no-u
 
 
 @njit(
-    void(MATRIX, int64, int64, int64, int64, MATRIX, int64[::1], int32[::1], int64, boolean, VECTOR, VECTOR),
+    void(READ_MATRIX, int64, int64, int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, int64, boolean, VECTOR, VECTOR),
     **COMPILE,
 )
 def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
@@ -122,7 +132,7 @@ def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, s
 
 
 @njit(
-    void(MATRIX, int64[::1], int64, int64, MATRIX, int64[::1], int32[::1], int64, boolean, VECTOR, VECTOR),
+    void(READ_MATRIX, READ_COUNTS, int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, int64, boolean, VECTOR, VECTOR),
     **COMPILE,
 )
 def gram_pass(K, order, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
@@ -155,7 +165,7 @@ def gram_pass(K, order, start, stop, U, offsets, found, n_excluded, slopes, erro
             Q[places[i]] *= 4.0 * (M[i] - mean_slope) / total
 
 
-@njit(void(int64, int64, MATRIX, int64[::1], int32[::1], int32[::1], VECTOR, MATRIX), **COMPILE)
+@njit(void(int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, READ_LISTS, READ_VECTOR, MATRIX), **COMPILE)
 def gather_gradient(start, stop, U, offsets, found, mirror, Q, gradient):  # type: ignore[no-untyped-def]
     """Σ_r (Q_rs + Q_sr) (u_r - u_s) for points s from start to stop."""
     for s in range(start, stop):

@@ -15,7 +15,7 @@ from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
 
 Array = NDArray[Any]
 
-# Leading components that starts are compared on: all of them may be as many as rows, and what is left hardly differs.
+# Leading components that starts are found and roughly scaled on: all of them may be as many as rows.
 _LEADING = 60
 # Negative eigenvalues of a centred Gram matrix that are rounding, as a share of the largest.
 _ROUNDING = 1e-8
@@ -41,8 +41,11 @@ class TrainingRows(Protocol):
     part_is_like_all: bool
     has_columns: bool
 
-    def part(self, some: Array) -> tuple[Array, Targets]:
-        """Some of the points, without missing entries, and targets to compare starts on."""
+    def part(self, some: Array) -> tuple[Array, Targets, Targets]:
+        """Some of the points, without missing entries, their targets, and targets of less cost that are much the same.
+
+        Starts are found from the points, scaled roughly by the last, and chosen by the targets themselves.
+        """
 
     def new(self, X: Any) -> tuple[Array, Array]:
         """Coordinates of new rows, and their squared distances from the space that the training rows span."""
@@ -66,9 +69,10 @@ class DataRows:
     def __init__(self, X: Array):
         self.points, self.targets = X, data_targets(X)
 
-    def part(self, some: Array) -> tuple[Array, Targets]:
+    def part(self, some: Array) -> tuple[Array, Targets, Targets]:
         """Some of the points, without missing entries, and their targets."""
-        return filled(self.points[some]), data_targets(self.points[some])
+        targets = self.targets if len(some) == len(self.points) else data_targets(self.points[some])
+        return filled(self.points[some]), targets, targets
 
     def new(self, X: Array) -> tuple[Array, Array]:
         """The rows, none of which are outside of the space."""
@@ -117,10 +121,12 @@ class FeatureRows:
             )
         self.points, self.targets = self._components.embedding_, feature_targets(self.gram)
 
-    def part(self, some: Array) -> tuple[Array, Targets]:
-        """Leading components of some of the points, and these as targets."""
+    def part(self, some: Array) -> tuple[Array, Targets, Targets]:
+        """Leading components of some of the points, their targets in feature space, and these components as targets."""
         leading = np.ascontiguousarray(self.points[some, :_LEADING])
-        return leading, data_targets(leading)
+        whole = len(some) == len(self.points)
+        targets = self.targets if whole else feature_targets(self.gram[np.ix_(some, some)])
+        return leading, targets, targets if self.points.shape[1] <= _LEADING else data_targets(leading)
 
     def against(self, X: Any) -> Array:
         """Values of the kernel between rows and training rows."""

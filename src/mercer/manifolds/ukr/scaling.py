@@ -15,9 +15,11 @@ Array = NDArray[Any]
 
 # Rows that the likelihood of starts is computed on.
 _SAMPLE = 400
-# Scales around that of the likelihood that are tried, and evaluations of the direct search for each coordinate.
-_GRID = np.geomspace(0.2, 5.0, 11)
-_EVALUATIONS = 25
+# Scales around that of the likelihood that are tried first, and the ratio of one to the next.
+_GRID = np.geomspace(0.2, 5.0, 6)
+_STEP = _GRID[1] / _GRID[0]
+# The direct search: most evaluations for each coordinate, and the precision of logarithms and, as a share, of errors.
+_EVALUATIONS, _PRECISION, _GAIN = 20, 0.05, 1e-3
 # Distances that are rounding of equal points, as a share of the extent of all.
 _EQUAL = 1e-9
 # The widest and the narrowest kernel whose likelihood is looked at, in distances of nearest neighbours.
@@ -101,19 +103,42 @@ def first_scale(box: Array, density_kernel: str) -> Array:
 def grid_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
     """The best of some scales around the first, the same factor for all coordinates.
 
+    The grid is extended as long as the best scale lies on its edge and the last step there gained more than 0.1 %.
     Where the error is infinite, points are isolated; if so on the whole grid, smaller scales are tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifolds.ukr.scaling import grid_scale
+    >>> far = grid_scale(lambda scales: 1.0 + np.log(scales[0] / 400.0) ** 2, np.ones(1))
+    >>> bool(200.0 < far.scales[0] < 800.0)
+    True
     """
+    tiny = np.finfo(np.float64).tiny
     errors = [error_of(factor * first) for factor in _GRID]
-    while not np.isfinite(errors).any() and first.max() > np.finfo(np.float64).tiny:
+    while not np.isfinite(errors).any() and first.max() > tiny:
         first = first * _GRID[0]
         errors = [error_of(factor * first) for factor in _GRID]
-    best = int(np.argmin(errors))
-    return ScaledStart(_GRID[best] * first, float(errors[best]))
+    scales = [factor * first for factor in _GRID]
+    while True:
+        best = int(np.argmin(errors))
+        if best not in (0, len(errors) - 1):
+            break
+        inner = errors[1] if best == 0 else errors[-2]
+        farther = scales[best] * (1.0 / _STEP if best == 0 else _STEP)
+        if not errors[best] < (1.0 - _GAIN) * inner or not tiny < farther.max() < np.inf:
+            break
+        position = 0 if best == 0 else len(errors)
+        scales.insert(position, farther)
+        errors.insert(position, error_of(farther))
+    return ScaledStart(scales[best], float(errors[best]))
 
 
 def searched_scale(error_of: Callable[[Array], float], start: ScaledStart) -> ScaledStart:
     """Scales of the coordinates by a direct search (Nelder and Mead's) from some, each coordinate by itself."""
     q = len(start.scales)
+    if not np.isfinite(start.error):
+        return start
     found = minimize(
         lambda logs: error_of(start.scales * np.exp(logs)),
         np.zeros(q),
@@ -121,8 +146,8 @@ def searched_scale(error_of: Callable[[Array], float], start: ScaledStart) -> Sc
         options={
             "initial_simplex": 0.3 * np.vstack([np.zeros(q), np.eye(q)]),
             "maxfev": _EVALUATIONS * q,
-            "xatol": 0.01,
-            "fatol": 1e-4 * start.error,
+            "xatol": _PRECISION,
+            "fatol": _GAIN * start.error,
         },
     )
     if not found.fun < start.error:

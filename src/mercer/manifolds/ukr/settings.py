@@ -53,6 +53,19 @@ class Settings:
     thresholds: tuple[float, ...]
     max_iter: int
 
+    def n_excluded_of_part(self, n_part: int, n_rows: int) -> int:
+        """How many neighbours to leave out of a part of the rows: the same share of those within reach.
+
+        That is n_excluded (n_part / n_rows)^(4 / (q + 4)), from one to all but three rows of the part; where the rows
+        tell, what it is for so many rows at most.
+        """
+        if n_part == n_rows or not self.n_excluded:
+            return self.n_excluded
+        q = self.space.n_dims
+        if self.n_excluded_is_auto:
+            return min(self.n_excluded, automatic_n_excluded(n_part, q))
+        return int(np.clip(round(self.n_excluded * _within_reach(n_part / n_rows, q)), 1, n_part - 3))
+
 
 def settings_of(parameters: dict[str, Any], n_rows: int) -> Settings:
     """Check the parameters that need no data but the number of rows, and replace those that are "auto"."""
@@ -104,7 +117,15 @@ def automatic_n_excluded(n_rows: int, n_components: int) -> int:
     """One in 40 q² rows, five to twenty; fewer of less than fifty rows, and of many the share of those within reach."""
     few = min(n_rows, _FEW_ROWS)
     least = max(1, min(5, few // 10))
-    return round(np.clip(few // (40 * n_components**2), least, 20) * (n_rows / few) ** (4 / (n_components + 4)))
+    return round(np.clip(few // (40 * n_components**2), least, 20) * _within_reach(n_rows / few, n_components))
+
+
+def _within_reach(factor: float, n_components: int) -> float:
+    """By which factor the rows within reach grow with the number of all rows.
+
+    The width of the kernel falls with N^(-1 / (q + 4)), so that its volume holds a share of N^(-q / (q + 4)) of them.
+    """
+    return float(factor ** (4 / (n_components + 4)))
 
 
 def _names(init: Any) -> list[str]:

@@ -18,7 +18,7 @@ from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import TrainingRows
 from mercer.manifolds.ukr.samples import placed
 from mercer.manifolds.ukr.scaling import ScaledStart, first_scale, grid_scale, searched_scale
-from mercer.manifolds.ukr.settings import OWNER, Settings, automatic_n_excluded
+from mercer.manifolds.ukr.settings import OWNER, Settings
 from mercer.manifolds.ukr.starts import apart, candidates, spread
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.targets import Targets
@@ -30,8 +30,10 @@ Array = NDArray[Any]
 _START_ROWS = 3000
 # How often points that are isolated may go to others: those that they leave may be isolated then.
 _MOST_MOVES = 5
-# Iterations after which the best starts of each method are compared.
-_SHORT = 60
+# Iterations after which starts are compared, and the worse half of them is dropped.
+_ROUNDS = (10, 20, 60)
+# By which factor pieces that are brought near each other may raise the objective.
+_A_LITTLE = 1.05
 # Iterations on all rows, unless their number is given, after those on a sample.
 _MAX_ITER_OF_ALL = 20
 
@@ -68,7 +70,7 @@ def train(
         Z, units, n_excluded = previous
         if settings.n_excluded_is_auto and n_excluded:
             settings = replace(settings, n_excluded=min(n_excluded, settings.n_excluded))
-        fit = _optimized(parameters, settings, rows.targets, Z, units)
+        fit = _unfolded(parameters, settings, rows.targets, Z, units)
     else:
         starts = _Starts(settings, rows, parameters["init"], check_random_state(parameters["random_state"]))
         init = starts.best()
@@ -97,41 +99,59 @@ def _by_sample(
     """
     Z, units = starts.of_some(init)
     part = replace(settings, n_excluded=starts.n_excluded)
-    fit = _unfolded({**parameters, "callback": None}, part, starts.targets, Z, units)
+    sample = _unfolded({**parameters, "callback": None}, part, starts.targets, Z, units)
     objective = _objective(settings, starts.targets, units, 0)
-    Z, units, finished = placed(rows.points, starts.some, fit.Z, objective, units)
+    Z, units, finished = placed(rows.points, starts.some, sample.Z, objective, units)
     Z = _joined(settings, rows.targets, Z, units)
-    if fit.status == "interrupted" or not finished:
-        value = _objective(settings, rows.targets, units, settings.n_excluded).value(Z)
+    objective = _objective(settings, rows.targets, units, settings.n_excluded)
+    Z, value = _gathered(objective, Z, objective.value(Z))
+    if sample.status == "interrupted" or not finished:
         return LatentFit(Z, value, [value], 0, "interrupted"), units
-    most = settings.max_iter if parameters["max_iter"] is not None else min(settings.max_iter, _MAX_ITER_OF_ALL)
-    return _optimized(parameters, replace(settings, max_iter=most), rows.targets, Z, units), units
+    few = parameters["max_iter"] is None
+    most = _MAX_ITER_OF_ALL if few else settings.max_iter
+    fit = _optimized(parameters, replace(settings, max_iter=most), rows.targets, Z, units)
+    # Few iterations on all cannot tell whether more would gain anything: the sample had enough of them, or not.
+    ended = sample.status if few or fit.status == "optimal" else fit.status
+    return fit if fit.status == "interrupted" else replace(fit, status=ended), units
 
 
 def _unfolded(
     parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
 ) -> LatentFit:
-    """Homotopy, if it is wanted, and optimisation."""
-    if settings.thresholds:
-        objective = _objective(settings, targets, units, settings.n_excluded)
-        fit = homotopy(objective, Z, settings.thresholds, verbose=parameters["verbose"])
-        if fit.status == "interrupted":
-            return fit
-        Z = fit.Z
-    return _optimized(parameters, settings, targets, Z, units)
+    """Homotopy, if it is wanted, and optimisation; the history is that of both."""
+    if not settings.thresholds:
+        return _optimized(parameters, settings, targets, Z, units)
+    objective = _objective(settings, targets, units, settings.n_excluded)
+    first = homotopy(objective, Z, settings.thresholds, verbose=parameters["verbose"])
+    if first.status == "interrupted":
+        return first
+    fit = _optimized(parameters, settings, targets, first.Z, units)
+    return replace(fit, history=first.history + fit.history[1:], n_iter=first.n_iter + fit.n_iter)
 
 
 def _optimized(
     parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
 ) -> LatentFit:
-    """Descent, before and after which pieces that lie far apart are brought near each other."""
+    """Descent, after which pieces that lie far apart are brought near each other."""
     objective = _objective(settings, targets, units, settings.n_excluded)
     options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    # Around a circle no piece can be moved away from one end without coming nearer to the other.
-    gap = np.inf if units.is_circle.any() else GAPS[settings.density_kernel]
-    fit = fit_latent(objective, gathered(Z, gap), optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
-    Z = gathered(fit.Z, gap)
-    return fit if Z is fit.Z else replace(fit, Z=Z, objective=objective.value(Z))
+    fit = fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
+    Z, value = _gathered(objective, fit.Z, fit.objective)
+    return fit if Z is fit.Z else replace(fit, Z=Z, objective=value)
+
+
+def _gathered(objective: LatentObjective, Z: Array, value: float) -> tuple[Array, float]:
+    """Points whose pieces are brought near each other, and the objective there.
+
+    Pieces so small that all other rows in them are left out are estimated from others, and care where these are: if
+    that raises the objective by more than a little, all points stay. So they do with circles, around which no piece can
+    be moved away from one end without coming nearer to the other.
+    """
+    near = Z if objective.periods is not None else gathered(Z, GAPS[objective.density_kernel])
+    if near is Z:
+        return Z, value
+    error = objective.value(near)
+    return (near, error) if error <= _A_LITTLE * value else (Z, value)
 
 
 def _objective(settings: Settings, targets: Targets, units: LatentUnits, n_excluded: int) -> LatentObjective:
@@ -157,15 +177,16 @@ def _joined(settings: Settings, targets: Targets, Z: Array, units: LatentUnits) 
 class _Starts:
     """Candidates, found, scaled and compared on some of the rows if these are many.
 
-    All are scaled on a grid, and the best of each method by a direct search. Where there are several methods, these
-    are compared after a short descent: a start may tear what belongs together, and have the least objective for now.
+    Each is brought to its best scale, on a grid and by a direct search, and its pieces near each other. Several are
+    compared after short descents: a start may tear what belongs together, and have the least objective for now. All
+    descend for ten iterations, the better half of them for twenty, and the better half of these for sixty.
     """
 
     def __init__(self, settings: Settings, rows: TrainingRows, init: Any, rng: Any):
         self._settings, self._rows, self._init, self._rng = settings, rows, init, rng
         n = len(rows.points)
         self.some = np.arange(n) if n <= _START_ROWS else np.sort(rng.choice(n, _START_ROWS, replace=False))
-        points, self.targets = rows.part(self.some)
+        points, self.targets, self._rough = rows.part(self.some)
         if isinstance(init, str):
             self._boxes = candidates(points, settings.space, settings.names, rng)
         else:
@@ -174,11 +195,9 @@ class _Starts:
             raise ValueError(
                 f"init of {OWNER} must give finite coordinates that differ, got none from {init!r}; take 'pca'."
             )
-        # Of fewer rows fewer are within reach, and may be left out.
-        self.n_excluded = min(settings.n_excluded, automatic_n_excluded(len(self.some), settings.space.n_dims))
-        if self.are_of_all:
-            self.n_excluded = settings.n_excluded
+        self.n_excluded = settings.n_excluded_of_part(len(self.some), n)
         self._scaled: dict[str, ScaledStart] = {}
+        self._placed: dict[str, Array] = {}
         self._descended: dict[str, LatentFit] = {}
 
     @property
@@ -192,6 +211,8 @@ class _Starts:
         Ctrl-C ends the comparison with those that there are.
         """
         try:
+            for name, box in self._boxes.items():
+                self._place(name, self._at_best_scale(box))
             self._compare()
         except KeyboardInterrupt:
             if not self._scaled:
@@ -207,7 +228,7 @@ class _Starts:
         if not (settings.n_excluded_is_auto and self._rows.has_columns and halves_tell(Y, settings.space.n_dims)):
             return self.n_excluded
         try:
-            fit = self._descended.get(name) or self._after_descent(name)
+            fit = self._descend(name, _ROUNDS[-1])
         except KeyboardInterrupt:
             return self.n_excluded
         objective = _objective(settings, self.targets, self._units(self._scaled[name].scales), 0)
@@ -215,12 +236,12 @@ class _Starts:
 
     def leave_out(self, n_excluded: int, settings: Settings) -> None:
         """Forget what was found with another number of neighbours: the best start may be another one, too."""
-        self.n_excluded, self._settings, self._scaled, self._descended = n_excluded, settings, {}, {}
+        self.n_excluded, self._settings = n_excluded, settings
+        self._scaled, self._placed, self._descended = {}, {}, {}
 
     def of_some(self, name: str) -> tuple[Array, LatentUnits]:
         """Points of some of the rows in widths of the kernel, and their units."""
-        scales = self._scaled[name].scales
-        return self._boxes[name] * scales, self._units(scales)
+        return self._placed[name], self._units(self._scaled[name].scales)
 
     def of_all(self, name: str) -> tuple[Array, LatentUnits]:
         """Points of all rows in widths of the kernel, and their units."""
@@ -230,27 +251,46 @@ class _Starts:
         share = len(self.some) / len(self._rows.points)
         scales = self._scaled[name].scales * share ** (-1.0 / (self._settings.space.n_dims + 4))
         units = self._units(scales)
-        return _joined(self._settings, self._rows.targets, self._of_all(name) * scales, units), units
+        Z = _joined(self._settings, self._rows.targets, self._of_all(name) * scales, units)
+        objective = _objective(self._settings, self._rows.targets, units, self._settings.n_excluded)
+        return _gathered(objective, Z, objective.value(Z))[0], units
+
+    def _at_best_scale(self, box: Array) -> ScaledStart:
+        """The scales of a start; the last steps are always by the objective itself."""
+        first = first_scale(box, self._settings.density_kernel)
+        rough, error = self._error_of(box, self._rough), self._error_of(box, self.targets)
+        start = searched_scale(rough, grid_scale(rough, first))
+        if self._rough is self.targets:
+            return start
+        return searched_scale(error, ScaledStart(start.scales, error(start.scales)))
+
+    def _place(self, name: str, start: ScaledStart) -> None:
+        """Bring the pieces of a start near each other before it is judged."""
+        objective = _objective(self._settings, self.targets, self._units(start.scales), self.n_excluded)
+        self._placed[name], error = _gathered(objective, self._boxes[name] * start.scales, start.error)
+        self._scaled[name] = replace(start, error=error)
 
     def _compare(self) -> None:
-        for name, box in self._boxes.items():
-            self._scaled[name] = grid_scale(self._error_of(box), first_scale(box, self._settings.density_kernel))
-        best: dict[str, str] = {}
-        for name in sorted(self._scaled, key=self._error):
-            best.setdefault(name.partition("-")[0], name)
-        for name in best.values():
-            self._scaled[name] = searched_scale(self._error_of(self._boxes[name]), self._scaled[name])
-        if len(best) > 1:
-            for name in best.values():
-                self._descended[name] = self._after_descent(name)
+        """Let all starts descend, and ever fewer of them longer."""
+        left = sorted(self._scaled, key=self._error)
+        for n_iter in _ROUNDS:
+            if len(left) == 1:
+                break
+            for name in left:
+                self._descend(name, n_iter)
+            left = sorted(left, key=self._error)[: (len(left) + 1) // 2]
 
-    def _after_descent(self, name: str) -> LatentFit:
-        scales = self._scaled[name].scales
-        objective = _objective(self._settings, self.targets, self._units(scales), self.n_excluded)
-        fit = fit_latent(objective, self._boxes[name] * scales, optimizer="rprop", max_iter=_SHORT)
-        if fit.status == "interrupted":
-            raise KeyboardInterrupt
-        return fit
+    def _descend(self, name: str, n_iter: int) -> LatentFit:
+        """The descent from a start, with so many iterations unless it has ended before."""
+        Z, units = self.of_some(name)
+        before = self._descended.get(name, LatentFit(Z, np.inf, [np.inf], 0, "max_iter"))
+        if before.n_iter < n_iter and before.status == "max_iter":
+            objective = _objective(self._settings, self.targets, units, self.n_excluded)
+            fit = fit_latent(objective, before.Z, optimizer="rprop", max_iter=n_iter - before.n_iter)
+            if fit.status == "interrupted":
+                raise KeyboardInterrupt
+            self._descended[name] = replace(fit, n_iter=before.n_iter + fit.n_iter)
+        return self._descended[name]
 
     def _error(self, name: str) -> float:
         """The objective of a start, after a descent if there was one."""
@@ -258,30 +298,29 @@ class _Starts:
 
     def table(self) -> dict[str, list[Any]]:
         """All starts, and their errors on the rows that they were compared on."""
-        targets = self._rows.targets if self.are_of_all else self.targets
         errors: dict[int, list[float]] = {self.n_excluded: [], 0: []}
-        for name, start in self._scaled.items():
+        for name in self._scaled:
+            Z, units = self.of_some(name)
             for n_excluded, column in errors.items():
-                objective = _objective(self._settings, targets, self._units(start.scales), n_excluded)
-                column.append(objective.value(self._boxes[name] * start.scales))
+                column.append(_objective(self._settings, self.targets, units, n_excluded).value(Z))
+        descended = [self._descended.get(name) for name in self._scaled]
         return {
             "start": list(self._scaled),
             "objective": errors[self.n_excluded],
             "leave_one_out_error": errors[0],
-            "descended": [
-                self._descended[name].objective if name in self._descended else np.nan for name in self._scaled
-            ],
+            "descended": [np.nan if fit is None else fit.objective for fit in descended],
+            "iterations": [0 if fit is None else fit.n_iter for fit in descended],
         }
 
     def _units(self, scales: Array) -> LatentUnits:
         """Boxes have sides of 2, which is the period of circles."""
         return LatentUnits(np.where(self._settings.space.is_circle, 2.0 * scales, np.inf))
 
-    def _error_of(self, box: Array) -> Callable[[Array], float]:
+    def _error_of(self, box: Array, targets: Targets) -> Callable[[Array], float]:
         """The objective as a function of the scales of a start."""
 
         def error(scales: Array) -> float:
-            objective = _objective(self._settings, self.targets, self._units(scales), self.n_excluded)
+            objective = _objective(self._settings, targets, self._units(scales), self.n_excluded)
             Z = box * scales
             isolated = self._settings.density_kernel == "quartic" and objective.isolated(Z).any()
             return np.inf if isolated else objective.value(Z)
