@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
 from mercer.kernels import Gaussian, ThinPlate
+from mercer.kernels.gram import Gram
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared
 from mercer.solvers import SMO, SOLVERS, SolverName
 from tests.contracts.all_problems import labels, rows, smooth_targets

@@ -15,6 +15,7 @@ from mercer import (
 
 
 @pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
+@pytest.mark.filterwarnings("ignore:NuSupportVectorClassifier found no margin:sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
         # Weights and repetitions must agree to 1e-7, so the gap must be far smaller than by default.

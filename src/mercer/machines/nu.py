@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.losses import Hinge, Laplace, optimal_nu
 from mercer.machines.base import Expansion
@@ -111,7 +113,9 @@ class NuSupportVectorClassifier(Classifier):
 
     Parameters
     ----------
-    kernel, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
+    kernel : Kernel, optional
+        As in `SupportVectorRegressor`, but with no other polynomials than a constant: of order 0 or 1.
+    solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
         As in `SupportVectorRegressor`.
     nu : float
         ν in (0, 1]. The B of each class add up to ν n / 2 and none exceeds 1, so that ν is at most 2 min(n₊, n₋) / n.
@@ -121,8 +125,8 @@ class NuSupportVectorClassifier(Classifier):
     classes_ : array
         The labels.
     rho_ : float
-        ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if the fit ended before there
-        was a margin.
+        ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
+        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
     dual_coef_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_, kernel_,
     loss_, solver_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
@@ -146,13 +150,13 @@ class NuSupportVectorClassifier(Classifier):
 
     C = 1.0
     regularizer = "rkhs"
+    parametric = "constant"
 
     def __init__(
         self,
         kernel: Any = None,
         *,
         nu: float = 0.5,
-        parametric: Any = "constant",
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -164,7 +168,6 @@ class NuSupportVectorClassifier(Classifier):
     ):
         self.kernel = kernel
         self.nu = nu
-        self.parametric = parametric
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -183,6 +186,11 @@ class NuSupportVectorClassifier(Classifier):
             )
         self.loss_ = Hinge()
         X, targets, C, used = self._training_set(X, y, sample_weight)
+        if self.kernel is not None and (self.kernel.order or 0) > 1:
+            raise ValueError(
+                "kernel of NuSupportVectorClassifier must be positive definite, or conditionally of order 1, got "
+                f"{self.kernel!r}; its polynomials would separate classes at no cost: choose another kernel."
+            )
         for k, labels in zip(self._positives, targets, strict=True):
             self._check_nu(k, labels, C[0])
         expansions = self._solve(X, targets, self.loss_, C, used)
@@ -195,16 +203,18 @@ class NuSupportVectorClassifier(Classifier):
         return self
 
     def _margin(self, expansion: Expansion) -> float:
-        """The ρ of a solution."""
-        rho, result = float(-expansion.parametric[-1]), expansion.result
-        if rho > 0 and result.primal < 0:
+        """The ρ of a solution, or 1 if its function is no better than zero."""
+        rho = float(-expansion.parametric[-1])
+        if rho > 0 and expansion.result.primal < 0:
             return rho
-        if result.status in ("max_iter", "interrupted"):
-            return 1.0
-        raise ValueError(
-            f"nu of NuSupportVectorClassifier must be larger for these samples, got {self.nu!r}, for which no function "
-            "is better than zero; raise nu, or narrow the kernel."
-        )
+        if expansion.result.status in ("optimal", "stalled"):
+            warnings.warn(
+                f"NuSupportVectorClassifier found no margin: with nu = {self.nu!r} no function is better than zero; "
+                "raise nu, or narrow the kernel.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return 1.0
 
     def _check_nu(self, k: int, labels: Array, weights: Array) -> None:
         """The sum of each class must be within reach."""
@@ -218,11 +228,10 @@ class NuSupportVectorClassifier(Classifier):
 
     def _program(self, program: KernelProgram) -> KernelProgram:
         """The targets are zero, and -ρ is the coefficient of one more column, the labels: Σ|B| = ν Σ weight."""
-        n_columns = program.columns.shape[1]
         return replace(
             program,
             y=np.zeros(len(program.y)),
             columns=np.column_stack([program.columns, program.sign]),
-            bounds=np.zeros(n_columns + 1),
-            target=np.append(np.zeros(n_columns), self.nu * float(program.C_above.sum())),
+            bounds=np.zeros(2),
+            target=np.array([0.0, self.nu * float(program.C_above.sum())]),
         )
