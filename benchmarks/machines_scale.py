@@ -4,7 +4,7 @@ California housing is read as `mercer.datasets.load_california_housing` says; wi
 place. Rivals are interleaved and the minimum of several rounds is taken. Mercer is asked for the smallest gap of its
 rivals, as its own certificate finds it for the coefficients that they return, with the best offset. LIBSVM takes part
 if `libsvm-official` is installed, which needs a C++ compiler. Parts: `python benchmarks/machines_scale.py fit growth
-predict losses path floor large ridge crossover`, or none for all of them.
+predict losses path floor large ridge crossover nu memory`, or none for all of them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,15 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from mercer import SupportVectorClassifier, SupportVectorRegressor
+from mercer import (
+    NuSupportVectorClassifier,
+    NuSupportVectorRegressor,
+    OneClassMachine,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+)
 from mercer.datasets import load_california_housing
 from mercer.kernels import Gaussian
 from mercer.kernels.blas import single_threaded_numpy
@@ -352,6 +358,73 @@ def crossover():
                 compare_solvers(name, loss, m, C, 1e-3, ("interior_point", "smo"), rounds=1)
 
 
+def nu():
+    title("ν: seconds, minimum of 3; its twin has the tube that was found, or C = 1 / ρ; peers once")
+    from sklearnex.svm import NuSVC as FastNuSVC
+    from sklearnex.svm import NuSVR as FastNuSVR
+
+    kernel = Gaussian(WIDTH)
+    for m in (4_000, 20_000):
+        (X, y), (points, labels) = regression(m), two_classes(m)
+        for C in (1.0, 10.0):
+            for share in (0.1, 0.5):
+                machine = NuSupportVectorRegressor(kernel, nu=share, C=C)
+                found = machine.fit(X, y).epsilon_
+                twin = SupportVectorRegressor(kernel, loss=EpsilonInsensitive(found), C=C)
+                rivals = [kind(nu=share, C=C, gamma=GAMMA) for kind in (NuSVR, FastNuSVR)]
+                compare_twins(f"regression, m = {m}, C = {C:g}, ν = {share}", machine, twin, rivals, X, y)
+        for share in (0.4, 0.6):
+            machine = NuSupportVectorClassifier(kernel, nu=share)
+            twin = SupportVectorClassifier(kernel, C=1.0 / machine.fit(points, labels).rho_)
+            rivals = [kind(nu=share, gamma=GAMMA) for kind in (NuSVC, FastNuSVC)]
+            compare_twins(f"two classes, m = {m}, ν = {share}", machine, twin, rivals, points, labels)
+        for share in (0.1, 0.5):
+            machine, rivals = OneClassMachine(kernel, nu=share), [OneClassSVM(nu=share, gamma=GAMMA)]
+            compare_twins(f"one class, m = {m}, ν = {share}", machine, None, rivals, X, y)
+
+
+def compare_twins(name, machine, twin, rivals, X, y):
+    """A ν-machine and the machine with the same solution in turn, and peers."""
+    best = {}
+    for _ in range(3):
+        for who, model in (("ν", machine), ("twin", twin)):
+            if model is not None:
+                best[who] = min(best.get(who, np.inf), timed(model.fit, X, y)[0])
+    ratio = "" if twin is None else f"  twin {best['twin']:.2f}, ratio {best['ν'] / best['twin']:.2f}"
+    others = {("intelex" if "ex." in type(rival).__module__ else "scikit-learn"): timed(rival.fit, X, y)[0]
+              for rival in rivals}  # fmt: skip
+    shown = ", ".join(f"{rival} {seconds:.2f}" for rival, seconds in others.items())
+    print(f"{name}: {best['ν']:.2f} ({machine.status_}, gap {machine.gap_:.0e}){ratio}; {shown}", flush=True)
+
+
+def memory():
+    title("peak of memory of solvers that form matrices, in matrices of n x n numbers (see Solver.n_matrices)")
+    for name in ("interior_point", "least_squares", "interior_point l1", "linear_program"):
+        for m in (1_200, 2_400):
+            subprocess.run([sys.executable, "-c", _PEAK.format(path=sys.path[0], name=name, m=m)], check=True)
+
+
+_PEAK = """
+import resource, sys
+sys.path.insert(0, {path!r})
+import machines_scale as bench
+from mercer.losses import EpsilonInsensitive, Squared
+solver, _, regularizer = {name!r}.partition(" ")
+if solver == "linear_program":
+    regularizer = "l1"
+loss = Squared() if solver == "least_squares" else EpsilonInsensitive(0.1)
+X, y = bench.regression({m})
+options = dict(loss=loss, solver=solver, regularizer=regularizer or "rkhs", memory=2**40, max_iter=50)
+machine = bench.SupportVectorRegressor(bench.Gaussian(2.0), **options)
+bench.warnings.simplefilter("ignore")
+machine.fit(X[:100], y[:100])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+machine.fit(X, y)
+peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (8 * {m}**2)
+print(f"{name}, m = {m}: {{peak:.1f}}", flush=True)
+"""
+
+
 def compare_solvers(name, loss, m, C, tol, solvers, rounds=2):
     X, y = DATA[name][0](m)
     problem = program(X, y, loss, C)
@@ -371,6 +444,6 @@ def compare_solvers(name, loss, m, C, tol, solvers, rounds=2):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    parts = {f.__name__: f for f in (fit, growth, predict, losses, path, floor, large, ridge, crossover)}
+    parts = {f.__name__: f for f in (fit, growth, predict, losses, path, floor, large, ridge, crossover, nu, memory)}
     for part in sys.argv[1:] or parts:
         parts[part]()

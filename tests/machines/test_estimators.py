@@ -16,6 +16,7 @@ from mercer.losses import Logistic
 
 
 @pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
+@pytest.mark.filterwarnings("ignore:NuSupportVectorClassifier found no margin:sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
         SupportVectorRegressor(),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, NuSVC, NuSVR, OneClassSVM
 
 from mercer import (
@@ -12,7 +13,7 @@ from mercer import (
     SupportVectorClassifier,
     SupportVectorRegressor,
 )
-from mercer.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomputed
+from mercer.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomputed, ThinPlate
 from mercer.losses import EpsilonInsensitive
 from tests.contracts.all_problems import labels, rows, smooth_targets
 
@@ -132,15 +133,14 @@ def test_several_classes_against_the_rest():
     assert model.score(X, y) > 0.9
 
 
-def test_a_parametric_part_and_a_conditional_kernel():
+@every_solver
+def test_conditional_kernels_whose_polynomials_are_a_constant(solver):
     y = labels(X)
-    model = NuSupportVectorClassifier(Multiquadric(0.5), nu=0.5, tol=1e-7).fit(X, y)
-    assert model.status_ == "optimal"
-    linear = NuSupportVectorClassifier(Gaussian(WIDTH), nu=0.5, parametric="linear", tol=1e-7).fit(X, y)
-    assert linear.status_ == "optimal"
-    assert len(linear.parametric_coef_) == 3
-    same = SupportVectorClassifier(Gaussian(WIDTH), C=1.0 / linear.rho_, parametric="linear", tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(linear.decision_function(X), same.decision_function(X), atol=1e-3)
+    ours = NuSupportVectorClassifier(Multiquadric(0.5), nu=0.4987, solver=solver, tol=1e-8).fit(X, y)
+    same = SupportVectorClassifier(Multiquadric(0.5), C=1.0 / ours.rho_, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), same.decision_function(X), atol=1e-3)
+    with pytest.raises(ValueError, match="must be positive definite, or conditionally of order 1, got ThinPlate"):
+        NuSupportVectorClassifier(ThinPlate()).fit(X, y)
 
 
 def test_classification_of_thousands_of_rows():
@@ -174,10 +174,14 @@ def test_classification_refuses_a_share_that_no_margin_has():
         NuSupportVectorClassifier(nu=0.3).fit(X, three)
 
 
-def test_classification_refuses_classes_without_a_margin():
+def test_classification_warns_of_classes_without_a_margin():
     same, y = np.repeat(rows(2), 2, axis=0), np.array([0, 1, 0, 1])
-    with pytest.raises(ValueError, match="must be larger for these samples, got 0.5, for which no function is better"):
-        NuSupportVectorClassifier(Gaussian(WIDTH)).fit(same, y)
+    with pytest.warns(
+        ConvergenceWarning, match="found no margin: with nu = 0.5 no function is better than zero; raise"
+    ):
+        model = NuSupportVectorClassifier(Gaussian(WIDTH)).fit(same, y)
+    assert model.rho_ == 1.0
+    np.testing.assert_allclose(model.decision_function(same), 0.0, atol=1e-6)
 
 
 # One class ------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.kernels import Gaussian, Kernel, distinct_rows
@@ -199,6 +200,7 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
         ratio = np.max([new / old for new, old in zip(C, before, strict=True)], axis=0) if results else 1.0
         return [replace(result, B=result.B * ratio) for result in results]
 
+    @available_if(lambda machine: "C" in machine.get_params(deep=False))
     def regularization_path(self, X: Any, y: Any, Cs: ArrayLike, sample_weight: Any = None) -> list[Self]:
         """Machines fitted with each of several C, in the order given; each starts from the one with the next smaller C.
 

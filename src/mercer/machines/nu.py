@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.losses import Hinge, Laplace, optimal_nu
 from mercer.machines.classifier import Classifier
@@ -14,6 +16,7 @@ from mercer.machines.regressor import Regressor
 from mercer.machines.samples import is_share
 from mercer.machines.training import Expansion, Training
 from mercer.problems import KernelProgram
+from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
@@ -62,7 +65,7 @@ class NuSupportVectorRegressor(Regressor):
         C: Any = 1.0,
         regularizer: Any = "rkhs",
         parametric: Any = "constant",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
@@ -115,8 +118,12 @@ class NuSupportVectorClassifier(Classifier):
 
     Parameters
     ----------
-    kernel, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
+    kernel : Kernel, optional
+        As in `SupportVectorRegressor`, but with no other polynomials than a constant: of order 0 or 1.
+    solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
         As in `SupportVectorRegressor`.
+    class_weight, probability, random_state
+        As in `SupportVectorClassifier`.
     nu : float
         ν in (0, 1]. The B of each class add up to ν n / 2 and none exceeds 1, so that ν is at most 2 min(n₊, n₋) / n.
 
@@ -124,9 +131,11 @@ class NuSupportVectorClassifier(Classifier):
     ----------
     classes_ : array
         The labels.
+    class_weight_, calibration_, n_support_
+        As in `SupportVectorClassifier`.
     rho_ : float
-        ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if the fit ended before there
-        was a margin.
+        ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
+        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
     dual_coef_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_, kernel_,
     loss_, solver_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
@@ -150,14 +159,16 @@ class NuSupportVectorClassifier(Classifier):
 
     C = 1.0
     regularizer = "rkhs"
+    parametric = "constant"
 
     def __init__(
         self,
         kernel: Any = None,
         *,
         nu: float = 0.5,
-        parametric: Any = "constant",
-        solver: str = "auto",
+        class_weight: Any = None,
+        probability: bool = False,
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
@@ -165,10 +176,12 @@ class NuSupportVectorClassifier(Classifier):
         warm_start: bool = False,
         verbose: bool = False,
         callback: Any = None,
+        random_state: Any = None,
     ):
         self.kernel = kernel
         self.nu = nu
-        self.parametric = parametric
+        self.class_weight = class_weight
+        self.probability = probability
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -177,6 +190,7 @@ class NuSupportVectorClassifier(Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callback = callback
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one machine for two classes, or one for each class against the rest."""
@@ -187,6 +201,7 @@ class NuSupportVectorClassifier(Classifier):
             expansion.coef, expansion.parametric = expansion.coef / rho, expansion.parametric[:-1] / rho
         self.rho_ = margins[0] if training.single else margins
         self._store(training, expansions)
+        self.calibration_ = self._calibration(X, y, sample_weight, training.used)
         return self
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
@@ -197,6 +212,11 @@ class NuSupportVectorClassifier(Classifier):
             )
         self.loss_ = Hinge()
         training = self._with_labels(X, y, sample_weight)
+        if self.kernel is not None and (self.kernel.order or 0) > 1:
+            raise ValueError(
+                "kernel of NuSupportVectorClassifier must be positive definite, or conditionally of order 1, got "
+                f"{self.kernel!r}; its polynomials would separate classes at no cost: choose another kernel."
+            )
         for k, labels in zip(self._positives, training.targets, strict=True):
             self._check_nu(k, labels, training.C[0])
         return training
@@ -207,16 +227,18 @@ class NuSupportVectorClassifier(Classifier):
         return coef * rho, np.vstack([parametric * rho, -rho])
 
     def _margin(self, expansion: Expansion) -> float:
-        """The ρ of a solution."""
-        rho, result = float(-expansion.parametric[-1]), expansion.result
-        if rho > 0 and result.primal < 0:
+        """The ρ of a solution, or 1 if its function is no better than zero."""
+        rho = float(-expansion.parametric[-1])
+        if rho > 0 and expansion.result.primal < 0:
             return rho
-        if result.status in ("max_iter", "interrupted"):
-            return 1.0
-        raise ValueError(
-            f"nu of NuSupportVectorClassifier must be larger for these samples, got {self.nu!r}, for which no function "
-            "is better than zero; raise nu, or narrow the kernel."
-        )
+        if expansion.result.status in ("optimal", "stalled"):
+            warnings.warn(
+                f"NuSupportVectorClassifier found no margin: with nu = {self.nu!r} no function is better than zero; "
+                "raise nu, or narrow the kernel.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return 1.0
 
     def _check_nu(self, k: int, labels: Array, weights: Array) -> None:
         """The sum of each class must be within reach."""
@@ -230,11 +252,10 @@ class NuSupportVectorClassifier(Classifier):
 
     def _program(self, program: KernelProgram) -> KernelProgram:
         """The targets are zero, and -ρ is the coefficient of one more column, the labels: Σ|B| = ν Σ weight."""
-        n_columns = program.columns.shape[1]
         return replace(
             program,
             y=np.zeros(len(program.y)),
             columns=np.column_stack([program.columns, program.sign]),
-            bounds=np.zeros(n_columns + 1),
-            target=np.append(np.zeros(n_columns), self.nu * float(program.C_above.sum())),
+            bounds=np.zeros(2),
+            target=np.array([0.0, self.nu * float(program.C_above.sum())]),
         )

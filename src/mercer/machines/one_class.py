@@ -14,6 +14,7 @@ from mercer.machines.base import KernelMachine
 from mercer.machines.samples import is_share, rows_in_use
 from mercer.machines.training import Training
 from mercer.problems import KernelProgram
+from mercer.solvers import Solver
 
 Array = NDArray[Any]
 
@@ -64,7 +65,7 @@ class OneClassMachine(OutlierMixin, KernelMachine):
         kernel: Any = None,
         *,
         nu: float = 0.5,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         low_rank_tol: float | None = None,
