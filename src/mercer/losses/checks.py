@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer.losses.base import Loss
+from mercer.losses.kinks import jump_of_conjugate
 from mercer.losses.normalization import mass
 from mercer.losses.probes import Probes, error_of_derivative
 
@@ -41,8 +42,8 @@ def check_loss(loss: Loss, r: Any = None) -> LossReport:
     That it is convex; zero and flat where `insensitivity` says; its derivative, as a subgradient everywhere and by
     finite differences where it is smooth; its dual interval, by the slopes of c and by where the conjugate is finite;
     the conjugate, by the inequality c(r) + c*(a) >= a r, with equality where a is the slope at r; `conjugate_slope`
-    and `conjugate_curvature` by finite differences; `piecewise_linear` and `quadratic` where they are claimed; the
-    noise density, by quadrature; that `clone` copies it.
+    and `conjugate_curvature` by finite differences; that the slope of the conjugate does not jump; `piecewise_linear`
+    and `quadratic` where they are claimed; the noise density, by quadrature; that `clone` copies it.
 
     Parameters
     ----------
@@ -205,6 +206,9 @@ def _check_dual(loss: Loss, probes: Probes, promise: str, function: OnSide, deri
 def _check_shape(loss: Loss, probes: Probes) -> float:
     """What the loss says of its shape, and solvers believe."""
     error = 0.0
+    jump = jump_of_conjugate(loss)
+    promise = "have one kink at most on each side of zero, so that the slope of its conjugate does not jump"
+    _require(loss, promise, [jump is not None], 0.0, 0.0 if jump is None else jump)
     if loss.quadratic:
         gap = _over(np.abs(probes.c - probes.r**2 / 2), probes.r**2)
         error = _require(loss, "be r²/2, since it says that it is quadratic", gap, _ROUNDING, probes.r)

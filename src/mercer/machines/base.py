@@ -20,6 +20,7 @@ from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
+from mercer.machines.hard import check_hard, is_hard, solve_hard, with_level
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import reduce_expansion
@@ -96,20 +97,36 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
         weight = checked_weights(self, sample_weight, n)
         sides = self.C if isinstance(self.C, tuple) else (self.C, self.C)
         values = [np.asarray(side, dtype=np.float64) for side in sides]
-        if len(values) != 2 or any(v.shape not in ((), (n,)) or not np.all(np.isfinite(v) & (v > 0)) for v in values):
+        if len(values) != 2 or any(v.shape not in ((), (n,)) or not np.all(v > 0) for v in values):
             raise ValueError(
                 f"C of {type(self).__name__} must be positive: one number, one for each of {n} samples, or a pair "
                 f"(below, above) of these, got {self.C!r}; give C > 0."
             )
-        return values[0] * weight, values[1] * weight
+        with np.errstate(invalid="ignore"):  # samples without a weight have none, however large C is
+            below, above = (np.where(weight > 0, value * weight, 0.0) for value in values)
+        return below, above
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """The training set, validated."""
         raise NotImplementedError
 
     def _solve(self, training: Training) -> list[Expansion]:
-        """Build and solve the program of each target."""
+        """Build and solve the program of each target; an infinite C is replaced by one that is large enough."""
         check_solver_name(self.solver)
+        if not is_hard(training):
+            return self._solve_programs(training)
+        check_hard(type(self).__name__, training)
+        self._shared = []  # one matrix for all weights
+        try:
+            task = self._task(with_level(training, 1.0))
+            diagonal = float(np.median(np.abs(task.matrix.operator.diagonal()))) or 1.0
+            unit = max(float(np.abs(y).max()) for y in training.targets) / diagonal or 1.0
+            expansions, self.C_ = solve_hard(type(self).__name__, training, unit, self._solve_programs)
+        finally:
+            del self._shared
+        return expansions
+
+    def _solve_programs(self, training: Training) -> list[Expansion]:
         task = self._task(training)
         shape = task.programs[0].columns.shape
         starts = self._starts(training.C, shape) if self.warm_start else []

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.machines.hard import with_level
 from mercer.machines.training import Task, Training
 from mercer.problems import Certificate
 
@@ -77,7 +78,7 @@ class Certified:
 
     def _weighed(self, training: Training) -> Training:
         """The training set with the weights that were used."""
-        return training
+        return with_level(training, getattr(self, "C_", np.inf))
 
     def _solution(self) -> tuple[Array, Array]:
         """Coefficients of the kernel functions and of the columns that solve the programs, a column for each."""

@@ -55,7 +55,8 @@ class SupportVectorRegressor(Regressor):
     loss : Loss, optional
         c; by default EpsilonInsensitive(0.1).
     C : float, array or tuple
-        Weight of the errors: one number, one for each sample, or a pair (below, above) of these.
+        Weight of the errors: one number, one for each sample, or a pair (below, above) of these. inf: no error is
+        allowed, for losses of straight lines; `C_` is then the weight that turned out to be large enough.
     regularizer : {"rkhs", "l1", "l2", "mixed"} or Regularizer
         What a complex function costs.
     parametric : None, "constant", "linear" or list

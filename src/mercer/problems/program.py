@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels.blas import single_threaded_numpy
 from mercer.losses import Loss
+from mercer.losses.kinks import jump_of_conjugate
 from mercer.problems.values import Certificate, Iterate
 
 if TYPE_CHECKING:
@@ -96,6 +97,12 @@ class KernelProgram:
     ) -> KernelProgram:
         """The program of a penalty, targets, a loss, and weights: one, one per sample, or a pair (below, above)."""
         n = len(y)
+        jump = jump_of_conjugate(loss)
+        if jump is not None:
+            raise ValueError(
+                f"{loss!r} must have one kink at most on each side of zero, got another one with the slope {jump:.4g}; "
+                "repeat the samples once for each kink, with an epsilon and a weight of its own."
+            )
         sign = y if loss.classification else np.ones(n)
         below, above = C if isinstance(C, tuple) else (C, C)
         C_below, C_above = (np.broadcast_to(np.asarray(side, dtype=np.float64), n) for side in (below, above))
