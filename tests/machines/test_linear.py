@@ -99,7 +99,7 @@ def test_no_support_vector():
 @pytest.mark.parametrize(
     ("kernel", "parametric"),
     [(Gaussian(), "constant"), (Polynomial(2), None), (Linear() + Gaussian(), "linear"), (Linear(), [np.ravel])],
-    ids=str,
+    ids=["Gaussian", "Polynomial", "sum", "function"],
 )
 def test_functions_that_are_not_linear(kernel, parametric):
     column = X[:, :1]

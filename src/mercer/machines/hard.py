@@ -49,8 +49,8 @@ def solve_hard(
     for level in _levels(unit):
         expansions = solve(with_level(training, level))
         solved = all(expansion.result.status == "optimal" for expansion in expansions)
-        free = all(_is_free(expansion, hard) for expansion in expansions)
-        if free or any(expansion.result.status in ("interrupted", "max_iter") for expansion in expansions):
+        ended = any(expansion.result.status in ("interrupted", "max_iter") for expansion in expansions)
+        if ended or (solved and all(_is_free(expansion, hard) for expansion in expansions)):
             return expansions, level
         if not solved:
             break

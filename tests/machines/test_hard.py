@@ -1,0 +1,65 @@
+"""C = inf: hard margins and tubes."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from mercer import NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
+from mercer.kernels import Gaussian, Linear
+from mercer.losses import EpsilonInsensitive, Huber
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 2))
+Y = np.sin(X[:, 0])
+CLASSES = (X[:, 0] > 0).astype(int)
+APART = X + np.where(CLASSES, 0.5, -0.5)[:, None] * [1.0, 0.0]
+
+
+@pytest.mark.parametrize("solver", ["auto", "smo", "working_set"])
+def test_hard_margin(solver):
+    model = SupportVectorClassifier(Linear(), C=np.inf, tol=1e-8, solver=solver).fit(APART, CLASSES)
+    reference = SVC(kernel="linear", C=1e10, tol=1e-9).fit(APART, CLASSES)
+    assert model.status_ == "optimal"
+    np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-3)
+    np.testing.assert_allclose(model.intercept_, reference.intercept_[0], atol=1e-3)
+    assert model.certificate(APART, CLASSES).holds(1e-8)
+    assert np.isfinite(model.C_)
+
+
+@pytest.mark.parametrize("regularizer", ["rkhs", "l1"])
+def test_hard_tube(regularizer):
+    model = SupportVectorRegressor(
+        Gaussian(1.0), loss=EpsilonInsensitive(0.1), C=np.inf, regularizer=regularizer, tol=1e-8
+    ).fit(X, Y)
+    assert model.status_ == "optimal"
+    assert np.abs(model.predict(X) - Y).max() <= 0.1 + 1e-6
+    larger = SupportVectorRegressor(
+        Gaussian(1.0), loss=EpsilonInsensitive(0.1), C=1e3 * model.C_, regularizer=regularizer, tol=1e-8
+    ).fit(X, Y)
+    np.testing.assert_allclose(larger.predict(X), model.predict(X), atol=1e-4)
+
+
+def test_some_samples_are_hard():
+    """And those without a weight are none."""
+    y = Y + 0.3 * rng.normal(size=60)
+    C, weight = np.full(60, 0.1), np.ones(60)
+    C[:5], weight[0] = np.inf, 0.0
+    model = SupportVectorRegressor(Gaussian(1.0), C=C, tol=1e-8).fit(X, y, weight)
+    error = np.abs(model.predict(X) - y)
+    assert error[1:5].max() <= 0.1 + 1e-6
+    assert error[5:].max() > 0.2
+    assert 0 not in model.support_
+
+
+def test_no_function_keeps_all_samples():
+    with pytest.raises(ValueError, match="C of SupportVectorClassifier must be finite for these samples, got inf; no"):
+        SupportVectorClassifier(Linear(), C=np.inf).fit(X, rng.integers(0, 2, 60))
+
+
+def test_losses_that_are_not_lines():
+    for model in (
+        SupportVectorRegressor(loss=Huber(), C=np.inf),
+        NuSupportVectorRegressor(C=np.inf),
+    ):
+        with pytest.raises(ValueError, match=r"must be finite for .*, got inf; only for losses of straight lines"):
+            model.fit(X, Y)
