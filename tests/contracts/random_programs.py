@@ -27,7 +27,7 @@ LONG = np.longdouble
 
 @dataclass
 class Case:
-    """A machine that is not yet fitted, its training set, and the exact kernel and loss."""
+    """A machine that is not yet fitted, and its training set."""
 
     machine: Any
     X: np.ndarray
@@ -131,7 +131,7 @@ def exact_kernel(kernel, X, Y):
 
 
 def exact_loss(loss, r):
-    """Loss in extended precision; its conjugate is taken where it is attained, c*(a) = sup."""
+    """c(r) in extended precision, from its definition."""
     name, p = type(loss).__name__, loss.get_params()
     zero = LONG(0)
     if name == "EpsilonInsensitive":
@@ -195,8 +195,8 @@ def exact_conjugate(loss, a):
     return np.where((a < low) | (a > high), np.inf, value)
 
 
-def exact_gap(case: Case) -> tuple[float, float, float]:
-    """Relative gap of the stored function, the violation of ΦᵀB = 0 (relative), and the primal value."""
+def exact_gap(case: Case) -> float:
+    """Relative gap of the stored function; infinite if a dual variable is outside its box by more than rounding."""
     machine = case.machine
     weight = np.ones(len(case.y)) if case.weight is None else case.weight
     loss = Squared() if isinstance(machine, KernelRidge) else machine.loss
@@ -218,25 +218,15 @@ def exact_gap(case: Case) -> tuple[float, float, float]:
     ratio = np.zeros_like(A)
     ratio[used] = A[used] / C[used]
     inside = np.clip(ratio, low, high)
-    slack = np.abs(ratio - inside).max()  # rounding of a division by C
+    outside = np.abs(ratio - inside).max()  # rounding of a division by C
     shares = (C * exact_conjugate(loss, inside))[used].sum()
-    imbalance = np.abs(B.sum()) / max(np.abs(B).sum(), LONG(1e-300))
     # Dual value with what the columns explain taken off, and the violated constraint at its price.
     dual = (y - Phi @ d) @ B - B @ h / 2 - shares
     worth = np.abs(B.sum() * d[0])
-    merged = _merged_constant(case, C) if isinstance(machine, KernelRidge) else LONG(0)
-    primal, dual = primal - merged, dual - worth - merged
-    start = _value_of_constant(loss, C, sign, y, used)
-    size = max(np.abs(primal), LONG(1e-12) * start)
+    dual = dual - worth
+    of_constant = (C * exact_loss(loss, sign * (y - y[used].mean())))[used].sum()
+    size = max(np.abs(primal), LONG(1e-12) * of_constant)
     gap = primal - dual
-    relative = float(gap / size) if size > 0 else (0.0 if gap == 0 else np.inf)
-    return relative, float(max(imbalance, slack)), float(primal)
-
-
-def _value_of_constant(loss, C, sign, y, used):
-    mean = y[used].mean()
-    return (C * exact_loss(loss, sign * (y - mean)))[used].sum()
-
-
-def _merged_constant(case: Case, C):
-    return LONG(0)
+    if outside > 1e-12:
+        return np.inf
+    return float(gap / size) if size > 0 else (0.0 if gap == 0 else np.inf)

@@ -53,9 +53,7 @@ def test_machines_refuse_them(solver):
     X, y = np.arange(20.0)[:, None], np.sin(np.arange(20.0))
     regularizer = "l1" if solver == "linear_program" else "rkhs"
     machine = SupportVectorRegressor(loss=TwoKinks(), solver=solver, regularizer=regularizer)
-    with pytest.raises(
-        ValueError, match="one kink at most on each side of zero, got another one with the slope 1; rep"
-    ):
+    with pytest.raises(ValueError, match="one kink at most on each side of zero, got another one with the slope 1"):
         machine.fit(X, y)
 
 

@@ -54,6 +54,7 @@ class Certified:
         False
         """
         check_is_fitted(self, "dual_coef_")
+        self._rows(X, reset=False)  # type: ignore[attr-defined]
         twin = self._twin()
         training = self._weighed(twin._training(X, y, sample_weight))
         points = self.dual_point_.reshape(len(self.dual_point_), -1)
