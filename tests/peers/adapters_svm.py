@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 from unittest import mock
 
 import numpy as np
-import pytest
 import sklearn.svm
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -26,14 +26,10 @@ def _rounded(values):
 class _Machine(BaseEstimator):
     """Kernels by name, and fitted attributes in scikit-learn's shapes."""
 
-    machine_name = ""
-
     def _machine(self, kernel):
         raise NotImplementedError
 
     def _fit(self, X, y=None, sample_weight=None):
-        if not hasattr(mercer, self.machine_name):
-            pytest.skip(f"waits for {self.machine_name}")
         # Samples with a negative weight are left out by LIBSVM.
         weight = None if sample_weight is None else np.maximum(sample_weight, 0.0)
         self.machine_ = self._machine(self._kernel(X))
@@ -69,7 +65,8 @@ class _Machine(BaseEstimator):
 
     @property
     def dual_coef_(self):
-        return _rounded(np.atleast_2d(self.machine_.dual_coef_.T))
+        coef = _rounded(np.atleast_2d(self.machine_.dual_coef_.T))
+        return sparse.csr_matrix(coef) if sparse.issparse(self.support_vectors_) else coef
 
     @property
     def intercept_(self):
@@ -114,8 +111,6 @@ class _Classifier(ClassifierMixin, _Machine):
 
 
 class SVC(_Classifier):
-    machine_name = "SupportVectorClassifier"
-
     def __init__(
         self,
         *,
@@ -157,8 +152,6 @@ class SVC(_Classifier):
 
 
 class NuSVC(_Classifier):
-    machine_name = "NuSupportVectorClassifier"
-
     def __init__(
         self,
         *,
@@ -187,12 +180,9 @@ class NuSVC(_Classifier):
         self.random_state = random_state
 
     def _machine(self, kernel):
-        machine = mercer.NuSupportVectorClassifier(kernel, nu=self.nu, **self._options)
-        if not self.probability:
-            return machine
-        if "probability" not in machine.get_params():
-            pytest.skip("waits for probabilities of NuSupportVectorClassifier")
-        return machine.set_params(probability=True, random_state=self.random_state)
+        return mercer.NuSupportVectorClassifier(
+            kernel, nu=self.nu, probability=self.probability, random_state=self.random_state, **self._options
+        )
 
 
 class _Regressor(RegressorMixin, _Machine):
@@ -204,8 +194,6 @@ class _Regressor(RegressorMixin, _Machine):
 
 
 class SVR(_Regressor):
-    machine_name = "SupportVectorRegressor"
-
     def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, C=1.0, epsilon=0.1, max_iter=-1):
         self.kernel = kernel
         self.degree = degree
@@ -222,8 +210,6 @@ class SVR(_Regressor):
 
 
 class NuSVR(_Regressor):
-    machine_name = "NuSupportVectorRegressor"
-
     def __init__(self, *, nu=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, max_iter=-1):
         self.nu = nu
         self.C = C
@@ -239,8 +225,6 @@ class NuSVR(_Regressor):
 
 
 class OneClassSVM(OutlierMixin, _Machine):
-    machine_name = "OneClassMachine"
-
     def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, nu=0.5, max_iter=-1):
         self.kernel = kernel
         self.degree = degree
