@@ -52,7 +52,7 @@ def test_nu_with_a_pair(X, y):
 
 
 @every_machine
-@pytest.mark.parametrize("C", [0, -1.0, np.nan, np.inf, None, [1.0, 2.0], np.ones((N, 1)), np.zeros(N), [[1.0]]])
+@pytest.mark.parametrize("C", [0, -1.0, np.nan, -np.inf, None, [1.0, 2.0], np.ones((N, 1)), np.zeros(N), [[1.0]]])
 def test_c(model, C, X, y):
     with pytest.raises(
         ValueError, match=r"(?s)C of \w+ must be positive: one number, one for each of 30 .*; give C > 0"

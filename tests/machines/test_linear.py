@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 from mercer import KernelRidge, NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.losses import Huber
-from tests.contracts.all_kernels import VECTOR_KERNELS, name_of
+from tests.contracts.all_kernels import VECTOR_KERNELS, name_of, rows_for
 from tests.contracts.all_problems import labels, rows, smooth_targets
 
 N = 40
@@ -34,7 +34,7 @@ def test_coefficients_of_kernels(kernel, coef):
 
 @pytest.mark.parametrize("kernel", VECTOR_KERNELS, ids=name_of)
 def test_kernels_that_say_they_are_linear_are(kernel):
-    x, y = rows(5), rows(4, seed=1)
+    x, y = rows_for(kernel, 5), rows_for(kernel, 4, seed=1)
     doubled = np.allclose(kernel(2 * x, y), 2 * kernel(x, y)) and np.allclose(kernel(x, 3 * y), 3 * kernel(x, y))
     assert kernel.linear == doubled
     if not kernel.linear:

@@ -210,7 +210,8 @@ def test_one_class_takes_default_and_precomputed_kernels():
     np.testing.assert_allclose(given.decision_function(K), model.decision_function(X), atol=1e-6)
     np.testing.assert_array_equal(model.fit_predict(X), np.where(model.decision_function(X) >= 0, 1, -1))
     np.testing.assert_allclose(model.score_samples(X) - model.offset_, model.decision_function(X))
-    assert model.predict(X, dtype=np.float32).tolist() == model.predict(X).tolist()
+    clear = np.abs(model.decision_function(X)) > 1e-4  # free support vectors lie on the boundary
+    np.testing.assert_array_equal(model.predict(X, dtype=np.float32)[clear], model.predict(X)[clear])
 
 
 def test_one_class_of_thousands_of_rows():

@@ -89,7 +89,11 @@ def test_equal_rows_are_merged():
     merged = iterative(penalties=0.1).fit(twice, targets)
     weight = 1.0 + (np.arange(N) < 100)
     expected = iterative(penalties=0.1).fit(X, np.where(weight > 1, y + 0.5, y), weight)
-    assert len(merged.support_) == N
+    assert merged.status_ == "optimal"
+    # Each row has its own residual, and the copies together what the mean has with the weight of both.
+    np.testing.assert_allclose(merged.dual_coef_, (targets - merged.predict(twice)) / 0.1, atol=1e-6)
+    together = merged.dual_coef_[:100] + merged.dual_coef_[N:]
+    np.testing.assert_allclose(together, expected.dual_coef_[:100], atol=1e-6)
     np.testing.assert_allclose(merged.predict(X_NEW), expected.predict(X_NEW), atol=1e-8)
 
 

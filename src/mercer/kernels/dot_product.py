@@ -133,6 +133,9 @@ class Cosine(Linear):
            [0.   , 0.   , 0.   ]])
     """
 
+    linear = False
+    linear_coefficients = Kernel.linear_coefficients
+
     def _prepare(self, X: Any, Y: Any) -> Sides:
         sides = super()._prepare(X, Y)
         left = _directions(sides.left)[0]

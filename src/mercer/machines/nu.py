@@ -122,7 +122,7 @@ class NuSupportVectorClassifier(Classifier):
         As in `SupportVectorRegressor`, but with no other polynomials than a constant: of order 0 or 1.
     solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
         As in `SupportVectorRegressor`.
-    class_weight, probability, random_state
+    probability, random_state
         As in `SupportVectorClassifier`.
     nu : float
         ν in (0, 1]. The B of each class add up to ν n / 2 and none exceeds 1, so that ν is at most 2 min(n₊, n₋) / n.
@@ -131,7 +131,7 @@ class NuSupportVectorClassifier(Classifier):
     ----------
     classes_ : array
         The labels.
-    class_weight_, calibration_, n_support_
+    calibration_, n_support_
         As in `SupportVectorClassifier`.
     rho_ : float
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
@@ -166,7 +166,6 @@ class NuSupportVectorClassifier(Classifier):
         kernel: Any = None,
         *,
         nu: float = 0.5,
-        class_weight: Any = None,
         probability: bool = False,
         solver: str | Solver = "auto",
         tol: float = 1e-3,
@@ -180,7 +179,6 @@ class NuSupportVectorClassifier(Classifier):
     ):
         self.kernel = kernel
         self.nu = nu
-        self.class_weight = class_weight
         self.probability = probability
         self.solver = solver
         self.tol = tol

@@ -29,7 +29,7 @@ _MAX_ITER = 100
 
 @dataclass(frozen=True)
 class Samples:
-    """Distinct rows: their mean targets, total weights, weighted scatter around the means, and whose row each is.
+    """Distinct rows: their mean targets, total weights, and the weighted scatter around the means.
 
     The sum of squares of rows that are equal is that of their mean, plus the scatter.
     """
@@ -37,16 +37,15 @@ class Samples:
     targets: Array
     weight: Array
     scatter: Array
-    group: Array
 
     @classmethod
-    def merged(cls, X: Any, targets: Array, weight: Array) -> tuple[Array, Samples]:
-        """Positions of the distinct rows of X, and what is known of them."""
+    def merged(cls, X: Any, targets: Array, weight: Array) -> tuple[Array, Array, Samples]:
+        """Positions of the distinct rows of X, which of them each row equals, and what is known of them."""
         rows, group = distinct_rows(X)
         total = np.bincount(group, weight)
         means = np.column_stack([np.bincount(group, weight * column) / total for column in targets.T])
         scatter = np.bincount(group, weight * np.sum((targets - means[group]) ** 2, axis=1))
-        return rows, cls(means, total, scatter, group)
+        return rows, group, cls(means, total, scatter)
 
     @property
     def root(self) -> Array:
@@ -55,11 +54,11 @@ class Samples:
 
     def restricted_to(self, rows: Array) -> Samples:
         """Some of the rows."""
-        return Samples(self.targets[rows], self.weight[rows], self.scatter[rows], np.arange(len(rows)))
+        return Samples(self.targets[rows], self.weight[rows], self.scatter[rows])
 
-    def apart(self, B: Array, y: Array, weight: Array, penalty: float) -> Array:
+    def apart(self, B: Array, group: Array, y: Array, weight: Array, penalty: float) -> Array:
         """The dual variables weight (y - f) / penalty of all samples, from the sums B of those of equal rows."""
-        total, group = self.weight, self.group
+        total = self.weight
         alone = np.bincount(group)[group] == 1
         above_mean = np.where(alone, 0.0, y - (np.bincount(group, weight * y) / total)[group])
         return np.where(alone, B[group], weight * (above_mean / penalty + (B / total)[group]))

@@ -129,7 +129,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         """Fit to rows X and one or several targets y, which share the penalty."""
         self._check_choices()
         training = self._training(X, y, sample_weight)
-        rows, samples = Samples.merged(training.X, np.column_stack(training.targets), training.C[0])
+        rows, group, samples = Samples.merged(training.X, np.column_stack(training.targets), training.C[0])
         X = rows_in_use(training.X, rows, self.kernel)
         matrix, Phi = self._prepare(X)
         self.solver_ = self._choose(len(rows))
@@ -140,15 +140,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
         if len(rows) < len(training.used):
-            self._take_apart(training, samples, fits)
+            self._take_apart(training, samples, group, fits)
         self._store(training, fits)
         return self
 
-    def _take_apart(self, training: Training, samples: Samples, fits: list[Expansion]) -> None:
+    def _take_apart(self, training: Training, samples: Samples, group: Array, fits: list[Expansion]) -> None:
         """Coefficients for all rows, of which some are equal, and the certificate of the function that they make."""
         task = self._task(self._weighed(training))
         for fit, y, program in zip(fits, training.targets, task.programs, strict=True):
-            fit.coef = fit.point = samples.apart(fit.result.B, y, training.C[0], self.penalty_)
+            fit.coef = fit.point = samples.apart(fit.result.B, group, y, training.C[0], self.penalty_)
             certificate = task.certificate(program, fit.coef, fit.parametric, fit.point)
             fit.result = with_certificate(fit.result, certificate, self.tol)
 

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 
 # Primal values below this share of the parametric fit's are rounding.
 _NEGLIGIBLE = 1e-12
+# Values of the norm below this share of 1/2 (Σ|B|)² k(x, x) are as good as zero.
+_SMALL = 1e-6
 # Rounding of a residual, in units of the largest target, and how much smaller than what counts it is to be.
 _ROUNDING, _CLEARLY = 4 * np.finfo(np.float64).eps, 1e10
 
@@ -147,7 +149,13 @@ class KernelProgram:
         widest = max(float(np.max(width)) for width in self.loss.insensitivity)
         slope = np.abs(self.loss.derivative(np.full(len(self.y), largest + widest)))
         weight = float(np.median(np.maximum(self.C_below, self.C_above) * slope))
-        return weight * float(np.median(self.gram.diagonal())) / (largest or np.inf)
+        return weight * float(np.median(self._diagonal)) / (largest or np.inf)
+
+    @property
+    def _diagonal(self) -> Array:
+        """k(x, x) of the rows."""
+        factor = getattr(self.gram, "factor", None)
+        return np.asarray(self.gram.diagonal() if factor is None else np.sum(factor**2, axis=1))
 
     @cached_property
     def parametric_fit(self) -> Array:
@@ -163,10 +171,13 @@ class KernelProgram:
         """The least primal value that a gap is compared with.
 
         It is 1e-12 of the value of the parametric fit. Targets that are a parametric function to rounding have the
-        optimum zero: there, what rounding of the residuals costs counts as zero.
+        optimum zero: there, what rounding of the residuals costs counts as zero. Where ΣB is given, the value is that
+        of the norm, 1/2 BᵀKB, which vanishes if no function is better than zero: a millionth of what it can be.
         """
         if self.scale:
             return self.scale
+        if np.any(self.target):
+            return _SMALL * 0.5 * float(np.abs(self.target).sum()) ** 2 * float(np.median(np.abs(self._diagonal)))
         nothing = np.zeros(len(self.y))
         value = abs(self.primal(nothing, self.parametric_fit, nothing))
         below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)

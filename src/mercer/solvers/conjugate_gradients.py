@@ -160,13 +160,20 @@ class ConjugateGradients(Solver):
             next(solved) if d is None else self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
             for problem, d in zip(problems, free, strict=True)
         ]
-        # One product for all certificates.
-        products = problems[0].times_gram(np.column_stack([result.B for result in results])).T
-        certificates = [
-            problem.certificate_of(h, 0.5 * float(result.B @ h), result.B, result.d, h)
-            for problem, result, h in zip(problems, results, products, strict=True)
-        ]
-        return [with_certificate(*pair, tol) for pair in zip(results, certificates, strict=True)]
+        try:
+            return _certified(problems, results, tol)
+        except KeyboardInterrupt:
+            return [replace(result, status="interrupted") for result in results]
+
+
+def _certified(problems: Sequence[KernelProgram], results: list[SolverResult], tol: float) -> list[SolverResult]:
+    """The results with their certificates, for which one product is enough."""
+    products = problems[0].times_gram(np.column_stack([result.B for result in results])).T
+    certificates = [
+        problem.certificate_of(h, 0.5 * float(result.B @ h), result.B, result.d, h)
+        for problem, result, h in zip(problems, results, products, strict=True)
+    ]
+    return [with_certificate(*pair, tol) for pair in zip(results, certificates, strict=True)]
 
 
 def _run(problems: Sequence[KernelProgram], systems: _Systems, options: Options) -> list[SolverResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -145,7 +145,10 @@ class Solver(ABC):
             result = self._solve(problem, options)
         else:
             result = self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
-        return certified(problem, result, tol)
+        try:
+            return certified(problem, result, tol)
+        except KeyboardInterrupt:
+            return replace(result, status="interrupted")
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,8 @@ class State:
         last = self._last_set if self._active is None else self._last_set[self._active[self._last_set]]
         chosen = choose_working_set(self._rising, self._falling, self._bar, last, self._block)
         self._last_set = chosen
+        if not len(chosen):  # nothing violates its condition: what is left of the gap is rounding
+            return
         chosen = chosen[np.argsort(self._axis[chosen], kind="stable")]
         dtype = np.float32 if self._violation > _COARSE * self._scale else np.float64
         B, g = self.B[chosen], self._g[chosen].astype(dtype)
