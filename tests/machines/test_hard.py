@@ -57,9 +57,25 @@ def test_no_function_keeps_all_samples():
 
 
 def test_losses_that_are_not_lines():
-    for model in (
-        SupportVectorRegressor(loss=Huber(), C=np.inf),
-        NuSupportVectorRegressor(C=np.inf),
-    ):
-        with pytest.raises(ValueError, match=r"must be finite for .*, got inf; only for losses of straight lines"):
-            model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"must be finite for Huber.*, got inf; only for losses of straight lines"):
+        SupportVectorRegressor(loss=Huber(), C=np.inf).fit(X, Y)
+    with pytest.raises(ValueError, match="C of NuSupportVectorRegressor must be finite, got inf; its tube grows"):
+        NuSupportVectorRegressor(C=np.inf).fit(X, Y)
+
+
+@pytest.mark.parametrize("hard", [0, 1])
+def test_one_side_is_hard(hard):
+    """Residuals y - f below the tube, or above it."""
+    C = (np.inf, 1.0) if hard == 0 else (1.0, np.inf)
+    y = Y + 0.3 * rng.normal(size=60)
+    model = SupportVectorRegressor(Gaussian(0.5), C=C, tol=1e-8).fit(X, y)
+    r = (y - model.predict(X)) * (1 if hard else -1)
+    assert r.max() <= 0.1 + 1e-6
+    assert r.min() < -0.11
+    assert model.certificate(X, y).holds(1e-8)
+
+
+def test_path_and_refit():
+    path = SupportVectorRegressor(Gaussian(1.0), C=(np.inf, np.inf)).regularization_path(X, Y, [1.0, 2.0])
+    np.testing.assert_allclose(path[0].predict(X), path[1].predict(X))
+    assert not hasattr(path[0].set_params(C=1.0).fit(X, Y), "C_")

@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Gaussian, Kernel, distinct_rows
-from mercer.kernels.gram import Gram, incomplete_cholesky, single_precision_error, single_precision_product
+from mercer.kernels.gram import incomplete_cholesky
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
 from mercer.machines.hard import check_hard, is_hard, solve_hard, with_level
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
-from mercer.machines.reduction import reduce_expansion
+from mercer.machines.prediction import Prediction
 from mercer.machines.samples import checked_weights
 from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
@@ -48,7 +48,7 @@ _N_MATRICES = 3
 _LAST_DIGITS = 1e-11
 
 
-class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
+class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
     """Base of the machines."""
 
     kernel: Any
@@ -113,17 +113,21 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
     def _solve(self, training: Training) -> list[Expansion]:
         """Build and solve the program of each target; an infinite C is replaced by one that is large enough."""
         check_solver_name(self.solver)
+        self.__dict__.pop("C_", None)  # of an earlier fit
         if not is_hard(training):
             return self._solve_programs(training)
         check_hard(type(self).__name__, training)
-        self._shared = []  # one matrix for all weights
+        alone = "_shared" not in self.__dict__
+        if alone:
+            self._shared = []  # one matrix for all weights
         try:
             task = self._task(with_level(training, 1.0))
             diagonal = float(np.median(np.abs(task.matrix.operator.diagonal()))) or 1.0
             unit = max(float(np.abs(y).max()) for y in training.targets) / diagonal or 1.0
             expansions, self.C_ = solve_hard(type(self).__name__, training, unit, self._solve_programs)
         finally:
-            del self._shared
+            if alone:
+                del self._shared
         return expansions
 
     def _solve_programs(self, training: Training) -> list[Expansion]:
@@ -137,7 +141,7 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
             self._check_memory(solver.n_matrices(program), len(program.y), f"the solver {str(self.solver_)!r}")
             if solver.needs_matrix and not program.in_memory:
                 program = replace(program, gram=task.matrix.formed)
-            to_the_last_digits = solver.name == "interior_point" and len(program.y) < FEW_SAMPLES
+            to_the_last_digits = solver.reaches_rounding and len(program.y) < FEW_SAMPLES
             result = solver.solve(
                 program,
                 start=starts[i] if i < len(starts) else None,
@@ -148,8 +152,8 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
                 memory=self.memory,
             )
             stopped = stopped or result.status == "interrupted"
-            if to_the_last_digits:
-                result = with_certificate(result, program.certificate(result), self.tol)
+            if to_the_last_digits and result.certificate is not None:  # None after Ctrl-C
+                result = with_certificate(result, result.certificate, self.tol)
             coef, parametric = task.penalty.expand(result.B, result.d)
             if task.penalty.rewrites:
                 certificate = task.certificate(program, coef, parametric, result.B)
@@ -164,9 +168,8 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
         budget = None if share is None else share * float(np.sum(C[0]))
         shared: list[Task] = getattr(self, "_shared", [])
         if shared:
-            task = shared[0]
-            task.programs = [program.with_weights(C, budget) for program in task.programs]
-            return task
+            shared[0] = replace(shared[0], programs=[p.with_weights(C, budget) for p in shared[0].programs])
+            return shared[0]
         matrix, columns = self._prepare(training.X)
         regularizer = as_regularizer(self.regularizer).restricted_to(training.used)
         if regularizer.needs_matrix:
@@ -263,7 +266,7 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
         for result, gap in zip(results, gaps, strict=True):
             if result.status == "interrupted":
                 message = "was interrupted; set warm_start=True and call fit again to go on"
-            elif result.status == "stalled" and getattr(self, "low_rank_tol", None) is not None:
+            elif result.status == "stalled" and self.low_rank_tol is not None:
                 message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
             elif result.status != "optimal":
                 message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
@@ -302,99 +305,6 @@ class KernelMachine(Certified, DerivedAttributes, BaseEstimator):
             setattr(self, name, values[0] if single else values)
         self._results = results
         self._warn_unless_optimal(results, gaps)
-
-    def reduce(self, tol: float = 1e-2, *, max_functions: int | None = None) -> Self:
-        """A copy of this fitted machine with fewer support vectors, whose predictions take as much less time.
-
-        Parameters
-        ----------
-        tol : float
-            Relative error ||f - f_reduced|| / ||f|| in the norm of the feature space, for each target or class.
-        max_functions : int, optional
-            Largest number of support vectors, whatever the error.
-
-        Returns
-        -------
-        machine
-            With new `support_`, `support_vectors_`, `dual_coef_` and the attribute `reduction_error_`, which holds the
-            errors that were made, `relative` and `absolute`, and `uniform`, the bound on the change of any prediction.
-            What tells of the fit (`gap_`, `status_`, ...) stays as it was.
-
-        See Also
-        --------
-        reduce_expansion : The algorithm.
-
-        Examples
-        --------
-        >>> from mercer import SupportVectorRegressor
-        >>> from mercer.datasets import make_sinc
-        >>> X, y = make_sinc(200, noise=0.1, random_state=0)
-        >>> machine = SupportVectorRegressor(C=10.0).fit(X, y)
-        >>> short = machine.reduce(tol=1e-3)
-        >>> len(machine.support_) > 100, len(short.support_) < 20, short.reduction_error_.relative < 1e-3
-        (True, True, True)
-        """
-        check_is_fitted(self, "dual_coef_")
-        rows = self._kernel_of_support() if self.kernel_.pairwise else self.support_vectors_
-        reduction = reduce_expansion(self.kernel_, rows, self.dual_coef_, tol=tol, max_functions=max_functions)
-        machine = copy(self)
-        machine.support_ = self.support_[reduction.chosen]
-        machine.support_vectors_ = _safe_indexing(self.support_vectors_, reduction.chosen)
-        machine.dual_coef_ = reduction.coef
-        machine.parametric_coef_ = self.parametric_coef_ + self._part.of_polynomials(reduction.polynomial)
-        if self._part.constant is not None:
-            constant = machine.parametric_coef_[self._part.constant]
-            machine.intercept_ = float(constant) if machine.dual_coef_.ndim == 1 else constant
-        machine.reduction_error_ = reduction.error
-        return machine
-
-    def _kernel_of_support(self) -> Array:
-        """The precomputed values between support vectors."""
-        rows = np.asarray(self.support_vectors_)
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"Samples of a precomputed matrix must all have a weight for {type(self).__name__} to be reduced, got "
-                f"{rows.shape[1]} of {self.n_features_in_}; fit again and leave the others out of the matrix."
-            )
-        return rows[:, self.support_]
-
-    def prediction_error_bound(self, dtype: DTypeLike = np.float32) -> float | Array:
-        """Largest error of predictions with ``dtype=np.float32`` at any row, one number for each target.
-
-        It is a few 1e-6 times Σ|dual_coef_| for a Gaussian, the only kernel that is evaluated in single precision, and
-        usually a hundred times what is seen; zero for others. Rounding the result to single precision comes on top.
-        """
-        check_is_fitted(self, "dual_coef_")
-        unit = 0.0
-        if self._precision(dtype) == np.float32 and len(self.support_) and not self.kernel_.pairwise:
-            unit = single_precision_error(self.kernel_, self.support_vectors_)
-        return unit * np.sum(np.abs(self.dual_coef_), axis=0)
-
-    def _precision(self, dtype: DTypeLike) -> np.dtype[Any]:
-        if dtype is None or np.dtype(dtype) not in (np.float64, np.float32):
-            raise ValueError(
-                f"dtype of {type(self).__name__} must be float64 or float32, got {dtype!r}; float32 is faster, and "
-                "prediction_error_bound tells its error."
-            )
-        return np.dtype(dtype)
-
-    def _function(self, X: Any, dtype: DTypeLike = np.float64) -> Array:
-        """Values of the fitted function at new rows, in blocks."""
-        check_is_fitted(self, "dual_coef_")
-        precision = self._precision(dtype)
-        X = self._rows(X, reset=False)
-        values = self._part.columns(X) @ self.parametric_coef_
-        if len(self.support_):
-            values = values + self._kernel_functions(X, single=precision == np.float32)
-        return values.astype(precision, copy=False)
-
-    def _kernel_functions(self, X: Any, *, single: bool) -> Array:
-        """The sum of the kernel functions alone."""
-        if self.kernel_.pairwise:
-            return np.asarray(np.asarray(X)[:, self.support_] @ self.dual_coef_)
-        if single:
-            return single_precision_product(self.kernel_, X, self.support_vectors_, self.dual_coef_)
-        return np.asarray(Gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,7 +30,7 @@ def with_level(training: Training, level: float) -> Training:
 
 def check_hard(owner: str, training: Training) -> None:
     """Refuse losses for which no finite weight does what an infinite one would."""
-    if not training.loss.piecewise_linear or training.budget_share is not None:
+    if not training.loss.piecewise_linear:
         raise ValueError(
             f"C of {owner} must be finite for {training.loss!r}, got inf; only for losses of straight lines is an "
             "infinite weight the same as a large one: take EpsilonInsensitive() or Hinge()."
@@ -45,7 +45,7 @@ def solve_hard(
     The penalty of straight lines is exact: as soon as no dual variable is at its bound, a larger weight changes
     nothing. `unit` is the size of the dual variables.
     """
-    hard = np.isinf(training.C[1])
+    hard = np.isinf(training.C[0]), np.isinf(training.C[1])
     for level in _levels(unit):
         expansions = solve(with_level(training, level))
         solved = all(expansion.result.status == "optimal" for expansion in expansions)
@@ -64,8 +64,9 @@ def _levels(unit: float) -> Iterator[float]:
     return (unit * _RATIO**i for i in range(1, _N_LEVELS + 1))
 
 
-def _is_free(expansion: Expansion, hard: Array) -> bool:
+def _is_free(expansion: Expansion, hard: tuple[Array, Array]) -> bool:
+    """Whether no variable is at a bound that stands for an infinite one."""
     program, result = expansion.program, expansion.result
     low, high = program.box()
     A = program.sign * result.B
-    return bool(np.all((_BELOW * low <= A) & (_BELOW * high >= A) | ~hard))
+    return bool(np.all((_BELOW * low <= A) | ~hard[0]) and np.all((_BELOW * high >= A) | ~hard[1]))

@@ -101,7 +101,14 @@ class NuSupportVectorRegressor(Regressor):
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         nu = optimal_nu(self.nu) if isinstance(self.nu, str) else self.nu
         if isinstance(self.C, tuple):
-            raise ValueError("C of NuSupportVectorRegressor must be the same above and below, got a pair; give one C.")
+            raise ValueError(
+                f"C of NuSupportVectorRegressor must be the same above and below, got a pair, {self.C!r}; give one C."
+            )
+        if np.any(np.isinf(np.asarray(self.C, dtype=np.float64))):
+            raise ValueError(
+                f"C of NuSupportVectorRegressor must be finite, got {self.C!r}; its tube grows until errors have a "
+                "price: give a finite C, or take SupportVectorRegressor."
+            )
         if not is_share(nu):
             raise ValueError(
                 f"nu of NuSupportVectorRegressor must be in (0, 1] or the name of a noise, got {self.nu!r}; it is the "

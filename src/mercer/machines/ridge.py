@@ -17,7 +17,7 @@ from mercer.machines.base import KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
 from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
-from mercer.machines.training import Expansion, Training
+from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified, with_certificate
@@ -102,6 +102,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     ('optimal', True, True)
     """
 
+    regularizer = "rkhs"
+    low_rank_tol = None
+
     def __init__(
         self,
         kernel: Any = None,
@@ -146,7 +149,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
 
     def _take_apart(self, training: Training, samples: Samples, group: Array, fits: list[Expansion]) -> None:
         """Coefficients for all rows, of which some are equal, and the certificate of the function that they make."""
-        task = self._task(self._weighed(training))
+        task: Task = self._twin()._task(self._weighed(training))
         for fit, y, program in zip(fits, training.targets, task.programs, strict=True):
             fit.coef = fit.point = samples.apart(fit.result.B, group, y, training.C[0], self.penalty_)
             certificate = task.certificate(program, fit.coef, fit.parametric, fit.point)
@@ -167,13 +170,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     def predict(self, X: Any, *, dtype: DTypeLike = np.float64) -> Array:
         """Values of the fitted function; ``dtype=np.float32`` as in `SupportVectorRegressor.predict`."""
         return self._function(X, dtype)
-
-    low_rank_tol = None
-
-    @property
-    def regularizer(self) -> str:
-        """The norm of the feature space."""
-        return "rkhs"
 
     def _by_eigen(self, K: Array, Phi: Array, samples: Samples) -> list[Expansion]:
         """All penalties from one eigendecomposition."""

@@ -200,6 +200,7 @@ class KernelProgram:
         gram_B = self.times_gram(B) if gram_B is None else gram_B
         return self._primal(gram_B, 0.5 * float(B @ gram_B), d)
 
+    @np.errstate(over="ignore", invalid="ignore")  # points that rounding has spoilt have values that are not finite
     def _primal(self, h: Array, price: float, d: Array) -> float:
         """Value of the primal program at h + columns @ d, whose part h costs `price`."""
         r = self.residuals(h, d)
@@ -228,6 +229,7 @@ class KernelProgram:
         gram_B = self.times_gram(B) if gram_B is None else gram_B
         return float(self.y @ B - 0.5 * B @ gram_B - np.sum(self._conjugates(self.sign * B)))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _dual(self, B: Array, d: Array, gram_B: Array) -> float:
         """Value of the dual program; with columnsᵀB = target what the unpenalised columns explain of y is taken off.
 

@@ -57,7 +57,8 @@ TRUSTED = (
     "mercer.quantizers.costs.SquaredCost",
     "mercer.solvers.conjugate_gradients.ConjugateGradients", "mercer.solvers.interior_point.method.InteriorPoint",
     "mercer.solvers.least_squares.LeastSquares", "mercer.solvers.linear_program.LinearProgram",
-    "mercer.problems.values.Iterate", "mercer.solvers.result.SolverResult", "mercer.solvers.selection.SolverName",
+    "mercer.problems.values.Certificate", "mercer.problems.values.Iterate", "mercer.solvers.result.SolverResult",
+    "mercer.solvers.selection.SolverName",
     "mercer.solvers.smo.method.SMO", "mercer.solvers.working_set.WorkingSet",
     "scipy.sparse._csr.csr_array",
 )  # fmt: skip

@@ -39,8 +39,16 @@ def with_certificate(result: SolverResult, certificate: Certificate, tol: float)
         status = "optimal" if status != "interrupted" else status
     elif status == "optimal":
         status = "stalled"
-    history = [*result.history[:-1], Iterate(certificate.primal, certificate.dual, certificate.floor)]
-    return replace(result, status=status, primal=certificate.primal, dual=certificate.dual, history=history)
+    values = Iterate(certificate.primal, certificate.dual, certificate.floor)
+    history = [*result.history[:-1], values]
+    return replace(
+        result,
+        status=status,
+        primal=values.primal,
+        dual=values.dual,
+        history=history,
+        certificate=certificate,
+    )
 
 
 def _with_fitted_columns(problem: KernelProgram, result: SolverResult) -> SolverResult:

@@ -18,6 +18,8 @@ Array = NDArray[Any]
 # The gap must fall to this share of itself, or the dual value rise by this share of the gap that is wanted, within the
 # rounds that `Watch` waits: near the solution the dual value has much less left to rise than the gap has to fall.
 _FALLS, _RISES = 0.99, 1e-3
+# A dual value that rises by less than this share of the gap will never close it.
+_HOPELESS = 1e-7
 
 
 class State(Protocol):
@@ -74,7 +76,8 @@ class Watch:
             return
         gap = min(seen.gap for seen in self._seen)
         wanted = min(gap, self._tol * max(abs(iterate.primal), iterate.floor))
-        gains = iterate.dual - self._seen[0].dual > _RISES * wanted or gap < _FALLS * self._least_gap
+        rises = iterate.dual - self._seen[0].dual > max(_RISES * wanted, _HOPELESS * gap)
+        gains = rises or gap < _FALLS * self._least_gap
         self.stalled = self.tired and not gains
         self.tired = not gains
         self._least_gap = min(gap, self._least_gap)

@@ -14,6 +14,8 @@ Array = NDArray[Any]
 
 # A relative gap that is rounding; by this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
 _ROUNDING, _NARROWER = 1e-9, 1e-5
+# How often a function that separates classes is doubled, and a margin residual at which losses vanish that do so.
+_DOUBLINGS, _FAR = 10, -1e4
 
 
 def free_fit(problem: KernelProgram) -> Array | None:
@@ -30,7 +32,13 @@ def free_fit(problem: KernelProgram) -> Array | None:
     if problem.budget is not None:
         return None
     inside = _in_the_tube(problem)
-    return inside if inside is not None and problem.primal(nothing, inside, nothing) == 0.0 else None
+    if inside is None:
+        return None
+    # The logistic loss vanishes only in the limit: classes that the columns separate may be ever farther apart.
+    for larger in 2.0 ** np.arange(_DOUBLINGS if problem.loss.classification else 1):
+        if abs(problem.iterate(nothing, larger * inside, nothing).relative_gap) <= _ROUNDING:
+            return larger * inside
+    return None
 
 
 def _in_the_tube(problem: KernelProgram) -> Array | None:
@@ -39,7 +47,7 @@ def _in_the_tube(problem: KernelProgram) -> Array | None:
     unpriced = problem.bounds == 0
     Phi = problem.columns[:, unpriced]
     d = np.zeros(len(unpriced))
-    # Least squares have the least sum of squares, also beside a function in the tube.
+    # If even least squares have a larger sum of squares than the tube allows, no d keeps to it.
     left_over = problem.y - problem.columns @ problem.parametric_fit
     if not Phi.shape[1] or left_over @ left_over > np.sum(np.maximum(high - problem.y, problem.y - low) ** 2):
         return None
@@ -64,7 +72,7 @@ def _limits(problem: KernelProgram) -> tuple[Array, Array]:
     n = len(problem.y)
     below, above = (np.broadcast_to(np.asarray(width, dtype=np.float64), n) for width in problem.loss.insensitivity)
     if problem.loss.classification:
-        flat = np.full(n, np.inf) if not np.any(problem.loss.value(np.full(n, -30.0))) else np.zeros(n)
+        flat = np.full(n, np.inf) if not np.any(problem.loss.value(np.full(n, _FAR))) else np.zeros(n)
         below = np.maximum(below, flat)
     upright = problem.sign > 0
     return problem.y - np.where(upright, above, below), problem.y + np.where(upright, below, above)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.problems import Iterate, KernelProgram
+from mercer.problems import Certificate, Iterate, KernelProgram
 from mercer.solvers.certified import certified
 from mercer.solvers.parametric import free_fit
 
@@ -26,12 +26,12 @@ HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
 
 @dataclass(frozen=True)
 class SolverResult:
-    """A solution, how it was reached, and what the solver believes of it (`problem.certificate` recomputes that).
+    """A solution, how it was reached, and how good it is.
 
     Attributes
     ----------
     status : {"optimal", "max_iter", "interrupted", "stalled"}
-        "stalled": rounding stops further progress before the tolerance is reached.
+        "stalled": rounding, or what a low-rank matrix leaves out, is in the way of the tolerance.
     B, d : array
         Dual variables, and coefficients of the columns. Either may start another solver on a similar problem.
     primal, dual, gap : float
@@ -40,6 +40,8 @@ class SolverResult:
         Number of iterations.
     history : list of Iterate
         Values at the start of every iteration and at the end.
+    certificate : Certificate, optional
+        That of B and d, computed by `Solver.solve` when the algorithm had ended: status and values follow it.
     """
 
     status: Status
@@ -49,6 +51,7 @@ class SolverResult:
     dual: float
     n_iter: int
     history: list[Iterate] = field(default_factory=list)
+    certificate: Certificate | None = None
 
     @property
     def gap(self) -> float:
@@ -65,10 +68,13 @@ class Solver(ABC):
         What users call it.
     needs_matrix : bool
         Whether the Gram matrix (or its factor) must be an array; else it may be an operator.
+    reaches_rounding : bool
+        Whether the last digits cost little.
     """
 
     name: ClassVar[str]
     needs_matrix: ClassVar[bool] = True
+    reaches_rounding: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         parameters = inspect.signature(type(self)).parameters.values()

@@ -63,6 +63,7 @@ class InteriorPoint(Solver):
     """
 
     name = "interior_point"
+    reaches_rounding = True
 
     def n_matrices(self, problem: KernelProgram) -> int:
         """The matrix, its factor, and what forming it takes; with an l1 penalty products of all columns."""
