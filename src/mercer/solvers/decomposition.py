@@ -6,6 +6,7 @@ from abc import abstractmethod
 from numbers import Integral
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -98,7 +99,8 @@ class Decomposition(Solver):
         """Number of rounds that are more than enough, and number of rounds that may pass without a gain."""
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
-        with single_threaded_numpy:
+        # Matrices beyond the range of single precision make numbers that are not finite, and a result that is "stalled".
+        with single_threaded_numpy, np.errstate(over="ignore", invalid="ignore"):
             return self._run(problem, options)
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:

@@ -70,7 +70,6 @@ class Sums:
             return "its target is beyond the bounds of all variables together: no B is feasible"
         return None
 
-    @np.errstate(invalid="ignore")  # multipliers are infinite where single precision overflows
     def coefficients(self, multipliers: Array) -> Array:
         """The coefficients of the columns that belong to the multipliers of the two sums."""
         above, below = multipliers
