@@ -24,7 +24,7 @@ from mercer.machines.hard import check_hard, is_hard, solve_hard, with_level
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.prediction import Prediction
-from mercer.machines.samples import checked_weights
+from mercer.machines.samples import checked_weights, is_positive
 from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
@@ -75,12 +75,18 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             )
         if not kernel.takes_vectors:
             return X
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
+        # In double precision: certificates and predictions would see the rounding of products in single precision.
+        options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset}
         return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
 
     def _prepare(self, X: Any) -> tuple[TrainingMatrix, Array]:
         """The Gram matrix of the kernel for these rows, not yet formed, and the parametric columns."""
         check_options(self.tol, self.max_iter, type(self).__name__, self.callback)
+        if not is_positive(self.memory):
+            raise ValueError(
+                f"memory of {type(self).__name__} must be a number of bytes > 0, got {self.memory!r}; the default is "
+                "2**30."
+            )
         self.kernel_ = clone(self.kernel) if self.kernel is not None else _default_kernel(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -96,7 +102,8 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         """C_i of negative and of positive residuals of each sample."""
         weight = checked_weights(self, sample_weight, n)
         sides = self.C if isinstance(self.C, tuple) else (self.C, self.C)
-        values = [np.asarray(side, dtype=np.float64) for side in sides]
+        numbers = all(np.asarray(side).dtype.kind in "fiu" for side in sides)
+        values = [np.asarray(side, dtype=np.float64) for side in sides] if numbers else []
         if len(values) != 2 or any(v.shape not in ((), (n,)) or not np.all(v > 0) for v in values):
             raise ValueError(
                 f"C of {type(self).__name__} must be positive: one number, one for each of {n} samples, or a pair "

@@ -23,6 +23,7 @@ class Certified:
     dual_coef_: Array
     parametric_coef_: Array
     dual_point_: Array
+    parametric: Any
 
     def certificate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate | list[Certificate]:
         """Values, gap and feasibility of the fitted function, computed anew from what is public.
@@ -66,7 +67,12 @@ class Certified:
                 f"{points.shape[1]}; give what fit was given."
             )
         task: Task = twin._task(training)
-        stored, parametric = self._solution()
+        stored, parametric = self._solution(points.shape[1])
+        if len(parametric) + (task.programs[0].gram is None) * len(points) != task.programs[0].columns.shape[1]:
+            raise ValueError(
+                f"Parameters of {type(self).__name__} must be those of the fit for its certificate, got "
+                f"{self.parametric!r} as the parametric part, which has other columns; set it back, or fit again."
+            )
         coef = np.zeros(points.shape)
         coef[np.searchsorted(training.used, self.support_)] = stored
         parts = zip(task.programs, coef.T, parametric.T, points.T, strict=True)
@@ -81,7 +87,7 @@ class Certified:
         """The training set with the weights that were used."""
         return with_level(training, getattr(self, "C_", np.inf))
 
-    def _solution(self) -> tuple[Array, Array]:
+    def _solution(self, n_programs: int) -> tuple[Array, Array]:
         """Coefficients of the kernel functions and of the columns that solve the programs, a column for each."""
         coef, parametric = self.dual_coef_, self.parametric_coef_
-        return coef.reshape(len(self.support_), -1), parametric.reshape(len(parametric), -1)
+        return coef.reshape(len(self.support_), n_programs), parametric.reshape(len(parametric), n_programs)

@@ -226,8 +226,8 @@ class NuSupportVectorClassifier(Classifier):
             self._check_nu(k, labels, training.C[0])
         return training
 
-    def _solution(self) -> tuple[Array, Array]:
-        coef, parametric = super()._solution()
+    def _solution(self, n_programs: int) -> tuple[Array, Array]:
+        coef, parametric = super()._solution(n_programs)
         rho = np.atleast_1d(self.rho_)
         return coef * rho, np.vstack([parametric * rho, -rho])
 

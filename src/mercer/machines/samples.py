@@ -15,6 +15,9 @@ from mercer.kernels import Kernel
 
 Array = NDArray[Any]
 
+# Weights beyond this, or below its inverse, leave the range of double precision in products.
+_LEAST_WEIGHT = 1e-100
+
 
 def rows_in_use(X: Any, used: Array, kernel: Kernel | None) -> Any:
     """The rows of a training set that have a weight (and the columns, if they are objects too)."""
@@ -31,6 +34,12 @@ def checked_weights(machine: BaseEstimator, sample_weight: Any, n: int) -> Array
         raise ValueError(
             f"sample_weight of {type(machine).__name__} must be non-negative and not all zero, got {sample_weight!r}; "
             "leave samples out instead."
+        )
+    positive = weight[weight > 0]
+    if positive.min() < _LEAST_WEIGHT or positive.max() > 1.0 / _LEAST_WEIGHT:
+        raise ValueError(
+            f"sample_weight of {type(machine).__name__} must be zero or between {_LEAST_WEIGHT:g} and "
+            f"{1.0 / _LEAST_WEIGHT:g}, got {positive.min():g} and {positive.max():g}; divide by a typical weight."
         )
     return weight
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-# Primal values below this share of the parametric fit's are rounding.
-_NEGLIGIBLE = 1e-12
 # Values of the norm below this share of 1/2 (Σ|B|)² k(x, x) are as good as zero.
 _SMALL = 1e-6
+# Rows on which the entries of a matrix are looked at that is not positive.
+_N_LOOKED_AT = 64
 # Rounding of a residual, in units of the largest target, and how much smaller than what counts it is to be.
-_ROUNDING, _CLEARLY = 4 * np.finfo(np.float64).eps, 1e10
+_ROUNDING, _CLEARLY = float(np.finfo(np.float64).eps), 1e10
 
 
 @dataclass(frozen=True)
@@ -159,19 +159,26 @@ class KernelProgram:
 
     @cached_property
     def parametric_fit(self) -> Array:
-        """Coefficients of the unpenalised columns alone, by least squares; zero for the others."""
-        d = np.zeros(self.columns.shape[1])
+        """Coefficients of the unpenalised columns alone, by least squares with the weights C; zero for the others."""
+        d, root = np.zeros(self.columns.shape[1]), np.sqrt(self.relative_weights)
         free = self.bounds == 0
+        Phi = root[:, None] * self.columns[:, free]
         for _ in range(2):  # the second time to the last digits
-            d[free] += np.linalg.lstsq(self.columns[:, free], self.y - self.columns @ d, rcond=None)[0]
+            d[free] += np.linalg.lstsq(Phi, root * (self.y - self.columns @ d), rcond=None)[0]
         return d
+
+    @property
+    def relative_weights(self) -> Array:
+        """C of each sample, the larger one of its sides, in units of the largest of all."""
+        C = np.maximum(self.C_below, self.C_above)
+        return np.asarray(C / C.max())
 
     @cached_property
     def floor(self) -> float:
         """The least primal value that a gap is compared with.
 
-        It is 1e-12 of the value of the parametric fit. Targets that are a parametric function to rounding have the
-        optimum zero: there, what rounding of the residuals costs counts as zero. Where ΣB is given, the value is that
+        It is zero but for two kinds of programs. Targets that are a parametric function to rounding have the optimum
+        zero: there, what rounding of the residuals costs counts as zero. Where ΣB is given, the value is that
         of the norm, 1/2 BᵀKB, which vanishes if no function is better than zero: a millionth of what it can be.
         """
         if self.scale:
@@ -184,7 +191,7 @@ class KernelProgram:
         edge = np.where(above >= below, above, -below) * np.ones(len(self.y))
         beyond = edge + np.where(edge >= 0, 1.0, -1.0) * _ROUNDING * np.max(np.abs(self.y), initial=0.0)
         cost = np.maximum(self.C_below, self.C_above) @ (self.loss.value(beyond) - self.loss.value(edge))
-        return _NEGLIGIBLE * value if value > cost else _CLEARLY * float(cost)
+        return 0.0 if value > cost else _CLEARLY * float(cost)
 
     def fitted(self, B: Array, d: Array) -> Array:
         """Values of the function at the training rows."""
@@ -296,14 +303,14 @@ class KernelProgram:
         """The certificate of a function h + columns @ d whose part h costs `price`, with B as a point of the dual.
 
         Where columnsᵀB - target should vanish and does not, the dual value is the lesser one of those with and without
-        it.
+        it. It is lowered by what rounding may hide of the gap.
         """
         low, high = self.box()
         A = self.sign * B
         outside = np.maximum(np.maximum(low - A, A - high), 0.0)
         infeasibility = max(
             float(np.max(outside / np.maximum(self.C_below, self.C_above), initial=0.0)),
-            self.column_violation(B),
+            self.column_violation(B, strict=True),
             0.0 if self.budget is None else max(0.0, float(np.abs(B).sum()) / self.budget - 1.0),
         )
         if gram_B is None or outside.any():
@@ -311,21 +318,52 @@ class KernelProgram:
             gram_B = self.times_gram(B)
         unpriced = self.bounds == 0
         violated = float(self.balance(B)[unpriced] @ d[unpriced])
-        dual = self._dual(B, d, gram_B) + min(violated, 0.0) - self._shortfall(B, gram_B)
+        dual = self._dual(B, d, gram_B) + min(violated, 0.0) - self._shortfall(B, gram_B) - self._rounding(h, B, d)
         return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility)
 
     def balance(self, B: Array) -> Array:
         """columnsᵀB - target."""
         return np.asarray(self.columns.T @ B - self.target)
 
-    def column_violation(self, B: Array) -> float:
-        """Violation of |balance| <= bounds, relative to the terms of these sums (a millionth of the box at least)."""
-        low, high = self.box()
-        room = np.maximum(high, -low)
-        size = np.abs(B) + 1e-6 * np.where(np.isfinite(room), room, np.abs(B).max(initial=0.0))
+    def column_violation(self, B: Array, *, strict: bool = False) -> float:
+        """Violation of |balance| <= bounds, relative to the terms of these sums.
+
+        Unless it is strict, they count as a millionth of the box at least: variables on their way need not be balanced
+        as well as small ones at the end.
+        """
+        size = np.abs(B)
+        if not strict:
+            low, high = self.box()
+            room = np.maximum(high, -low)
+            size = size + 1e-6 * np.where(np.isfinite(room), room, size.max(initial=0.0))
         excess = np.maximum(np.abs(self.balance(B)) - self.bounds, 0.0)
         scale = np.abs(self.columns).T @ size + self.bounds + np.abs(self.target)
         return float(np.max(excess / np.maximum(scale, np.finfo(np.float64).tiny), initial=0.0))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _rounding(self, h: Array, B: Array, d: Array) -> float:
+        """What rounding of the function values changes in the gap, as independent errors of its terms.
+
+        A sum Σ_j k(x_i, x_j) B_j has an error of about eps (Σ_j k(x_i, x_i) k(x_j, x_j) B_j²)^½. A share in the gap
+        changes with it by the slope C c'(r) - A, which vanishes at the solution but at kinks.
+        """
+        sizes = np.sqrt(self.columns**2 @ d**2)
+        if self.gram is not None:
+            root = self._root_of_size
+            sizes = np.hypot(sizes, root * np.linalg.norm(root * B))
+        r, A = self.residuals(h, d), self.sign * B
+        errors = np.finfo(np.float64).eps * sizes
+        slopes = [np.abs(self._weights(s) * self.loss.derivative(s) - A) for s in (r - errors, r + errors)]
+        return float(np.linalg.norm(np.maximum(*slopes) * errors))
+
+    @cached_property
+    def _root_of_size(self) -> Array | float:
+        """Roots of k(x, x), which bound all entries of a positive matrix; else that of an entry among the largest."""
+        if not self.conditional:
+            return np.sqrt(np.abs(self._diagonal))
+        some = np.unique(np.linspace(0, len(self.y) - 1, _N_LOOKED_AT).astype(np.intp))
+        K = self.gram[np.ix_(some, some)] if isinstance(self.gram, np.ndarray) else self.gram.block(some, some)
+        return float(np.sqrt(np.abs(K).max()))
 
     def _shortfall(self, B: Array, gram_B: Array) -> float:
         """What a low-rank matrix hides of the quadratic form."""

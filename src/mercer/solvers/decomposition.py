@@ -99,7 +99,7 @@ class Decomposition(Solver):
         """Number of rounds that are more than enough, and number of rounds that may pass without a gain."""
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
-        # Matrices beyond the range of single precision make numbers that are not finite, and a result that is "stalled".
+        # Matrices beyond the range of single precision make numbers that are not finite, and a "stalled" result.
         with single_threaded_numpy, np.errstate(over="ignore", invalid="ignore"):
             return self._run(problem, options)
 

@@ -48,8 +48,9 @@ def _in_the_tube(problem: KernelProgram) -> Array | None:
     Phi = problem.columns[:, unpriced]
     d = np.zeros(len(unpriced))
     # If even least squares have a larger sum of squares than the tube allows, no d keeps to it.
-    left_over = problem.y - problem.columns @ problem.parametric_fit
-    if not Phi.shape[1] or left_over @ left_over > np.sum(np.maximum(high - problem.y, problem.y - low) ** 2):
+    left_over, weight = problem.y - problem.columns @ problem.parametric_fit, problem.relative_weights
+    allowed = np.maximum(high - problem.y, problem.y - low)
+    if not Phi.shape[1] or weight @ left_over**2 > weight @ allowed**2:
         return None
     if Phi.shape[1] == 1 and np.all(Phi == Phi[0]) and Phi[0] != 0:
         d[unpriced] = 0.5 * (low.max() + high.min()) / Phi[0]

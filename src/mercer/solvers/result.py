@@ -148,13 +148,24 @@ class Solver(ABC):
         options = Options(start, tol, max_iter, callback, verbose, memory)
         d = free_fit(problem)
         if d is None:
-            result = self._solve(problem, options)
+            result = self._solve_centred(problem, options)
         else:
             result = self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
         try:
             return certified(problem, result, tol)
         except KeyboardInterrupt:
             return replace(result, status="interrupted")
+
+    def _solve_centred(self, problem: KernelProgram, options: Options) -> SolverResult:
+        """Solve for what the parametric fit leaves of the targets: where they are far from zero it has more digits."""
+        if problem.loss.classification or np.any(problem.target) or not problem.parametric_fit.any():
+            return self._solve(problem, options)
+        shift = problem.parametric_fit
+        # One array for all programs of a path: solvers know by it what they have computed before.
+        rest = problem.kept.setdefault(f"centred {id(problem.y)}", problem.y - problem.columns @ shift)
+        start = options.start if options.start is None else replace(options.start, d=options.start.d - shift)
+        result = self._solve(replace(problem, y=rest), replace(options, start=start))
+        return replace(result, d=result.d + shift)
 
 
 @dataclass(frozen=True)

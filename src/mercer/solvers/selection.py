@@ -26,6 +26,8 @@ FEW_SAMPLES = 500
 MANY_SAMPLES = 3_000
 # Below this gap the last digits of an iterative method cost more than a few factorisations.
 _TIGHT = 1e-6
+# Weights of samples that differ by more than this factor slow steps on pairs down.
+_UNEVEN = 1e6
 
 
 class SolverName(str):
@@ -93,6 +95,9 @@ def choose_solver(name: str | Solver, problem: KernelProgram, *, tol: float = 1e
         if not many:
             return SolverName("interior_point", samples)
         return SolverName("working_set", f"{samples}: the Gram matrix is not formed")
+    weights = np.maximum(problem.C_below, problem.C_above)
+    if not many and weights.max() > _UNEVEN * weights.min():
+        return SolverName("interior_point", f"{samples} with weights that differ by orders of magnitude")
     if not many and not problem.loss.classification and problem.reach > n:
         # Steps on pairs then go so far that they take longer than factorisations; classes are separated before that.
         return SolverName("interior_point", f"{samples} of so much weight that they move the function far")

@@ -68,10 +68,7 @@ class State:
         self._work_with(workspace_of(problem, options.memory))
         self._sums = Sums(problem)
         self._products = products_of(problem)
-        # With ΣB = 0 a constant in the targets does not matter, but to the digits that are kept of them.
-        balanced = self._sums.n > 0 and self._sums.totals.sum() == 0
-        self._shift = float(np.median(problem.y)) if balanced else 0.0
-        self._y = problem.y - self._shift
+        self._y = np.array(problem.y, dtype=np.float64)  # a copy: it may be read-only
         if options.start is None:
             self.B = self._sums.start(self._box, self._y, self._totals)
         else:
@@ -109,7 +106,7 @@ class State:
         self._find_violation(extremes)
         if self._active is None:
             multipliers = self._best_multipliers(extremes)
-            self.d = self._sums.coefficients(multipliers - self._shift)
+            self.d = self._sums.coefficients(multipliers)
             self.iterate, self._of_stage = (
                 self._values(box, totals, multipliers)
                 for box, totals in ((self._box_of_program, self._sums.totals), (self._box, self._totals))
