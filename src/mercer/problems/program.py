@@ -178,18 +178,21 @@ class KernelProgram:
         """Value of the primal program."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
         r = self._residuals(gram_B, d)
-        C = self._weights(r)
         value = 0.5 * B @ gram_B + self.bounds @ np.abs(d) + np.sum(self.target * d)
-        if self.budget is not None:
-            width = self._best_tube(np.abs(r), C)
-            value += self.budget * width
-            r = np.maximum(np.abs(r) - width, 0.0)
-        return float(value + np.sum(C * self.loss.value(r)))
+        beyond, width = self._beyond_tube(r)
+        return float(value + (self.budget or 0.0) * width + np.sum(self._weights(r) * self.loss.value(beyond)))
 
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
         r = self._residuals(self.times_gram(B), d)
         return self._best_tube(np.abs(r), self._weights(r))
+
+    def _beyond_tube(self, r: Array) -> tuple[Array, float]:
+        """What residuals have beyond the best tube, with their sign, and its width: all of them without a budget."""
+        if self.budget is None:
+            return r, 0.0
+        width = self._best_tube(np.abs(r), self._weights(r))
+        return np.sign(r) * np.maximum(np.abs(r) - width, 0.0), width
 
     def _best_tube(self, distance: Array, C: Array) -> float:
         """The smallest width beyond which lie errors of a total weight of at most the budget."""
@@ -206,15 +209,16 @@ class KernelProgram:
     def gap_shares(self, B: Array, d: Array, gram_B: Array) -> Array:
         """C c(r) + C c*(A / C) - A r >= 0 of each sample, zero where A is a slope of its loss.
 
-        Without a budget or prices of columns they add up to the gap, if columnsᵀB = target.
+        Without prices of columns they add up to the gap, if columnsᵀB = target and the budget, if any, is used up.
         """
         r, A = self._residuals(gram_B, d), self.sign * B
-        return np.asarray(self._weights(r) * self.loss.value(r) + self._conjugates(A) - A * r)
+        beyond, width = self._beyond_tube(r)
+        return np.asarray(self._weights(r) * self.loss.value(beyond) + self._conjugates(A) + width * np.abs(A) - A * r)
 
     def wanted(self, d: Array, gram_B: Array) -> Array:
         """The B that these residuals ask for, sign C c'(r): at the solution B is it, or another slope of the loss."""
         r = self._residuals(gram_B, d)
-        return np.asarray(self.sign * self._weights(r) * self.loss.derivative(r))
+        return np.asarray(self.sign * self._weights(r) * self.loss.derivative(self._beyond_tube(r)[0]))
 
     def _residuals(self, gram_B: Array, d: Array) -> Array:
         return np.asarray(self.sign * (self.y - gram_B - self.columns @ d))

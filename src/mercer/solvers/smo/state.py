@@ -68,7 +68,7 @@ class State:
         self._sums = Sums(problem)
         self._y = np.ascontiguousarray(problem.y, dtype=np.float64)
         if options.start is None:
-            self.B = self._sums.start(self._box, self._y, self._totals)
+            self.B = self._sums.start(self._box, self._totals)
         else:
             self.B = self._sums.near(options.start.B, self._box, self._totals)
         support = np.flatnonzero(self.B)
