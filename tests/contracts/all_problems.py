@@ -91,6 +91,17 @@ def make(
     return KernelProgram.build(penalty, y, loss, C, conditional=bool(kernel.order), budget=budget)
 
 
+def with_margin(share: float, *, one_class: bool = False, C=1.0) -> KernelProgram:
+    """The program of the ν-classifier, or of the one-class machine: a margin, or a threshold, at the price ν ΣC."""
+    program = make(Hinge(), C)
+    total = share * float(program.C_above.sum())
+    zero = np.zeros(len(program.y))
+    if one_class:
+        return replace(program, y=zero, sign=zero + 1.0, target=np.array([total]))
+    columns = np.column_stack([program.columns, program.sign])
+    return replace(program, y=zero, columns=columns, bounds=np.zeros(2), target=np.array([0.0, total]))
+
+
 def low_rank(loss: Loss, C: float) -> KernelProgram:
     X = rows(60, n_columns=1)
     # The certificate subtracts 1/2 trace_error BᵀB from the dual value: 1e-13 of the trace is far below 1e-8 of it.
@@ -208,6 +219,13 @@ def _named():
     yield NamedProblem("budget, l1", make(Laplace(), 2.0, budget=24.0, regularizer=L1Coefficients()))
     yield NamedProblem("budget, order 2", make(Laplace(), 2.0, budget=24.0, kernel=ThinPlate()))
     yield NamedProblem("budget, mixed", make(Laplace(), budget=12.0, columns=_TREND, regularizer=_MIXED))
+    yield NamedProblem("budget, three columns", make(Laplace(), 2.0, budget=24.0, columns=_TREND))
+    yield NamedProblem("budget, no columns", make(Laplace(), 2.0, budget=24.0, columns=np.empty((40, 0))))
+    for share in (0.3, 0.7):
+        yield NamedProblem(f"margin at the price {share}", with_margin(share))
+        yield NamedProblem(f"margin at the price {share}, C of each sample", with_margin(share, C=_PER_SAMPLE))
+        yield NamedProblem(f"threshold at the price {share}", with_margin(share, one_class=True))
+    yield NamedProblem("threshold, C of each sample", with_margin(0.4, one_class=True, C=_PER_SAMPLE))
     # C so small that only the constant remains: B is far from all its bounds, and so is every column's product with it.
     for loss in (
         Squared(),

@@ -200,7 +200,6 @@ def test_warm_start_from_another_width():
         (SupportVectorRegressor(regularizer="mixed"), "the solver 'interior_point'", 3),
         (SupportVectorRegressor(solver="interior_point"), "the solver 'interior_point'", 3),
         (SupportVectorRegressor(loss=Squared(), solver="least_squares"), "the solver 'least_squares'", 3),
-        (NuSupportVectorRegressor(parametric=None), "the solver 'interior_point'", 3),
         (NuSupportVectorRegressor(regularizer="mixed"), "the solver 'interior_point'", 3),
     ],
     ids=str,

@@ -344,7 +344,7 @@ def _low_rank():
     [
         (make(Huber(), regularizer=L1Coefficients()), "it has an l1 penalty; choose the solver 'interior_point'"),
         (make(Huber(), regularizer=Mixed(1.0)), "it has an l1 penalty; choose"),
-        (make(Laplace(), budget=1.0), "it has a budget; choose"),
+        (make(Huber(), budget=1.0), "a budget is for the absolute loss, not for Huber"),
         (_low_rank(), "its matrix is a low-rank factor; choose"),
         (replace(make(Huber()), target=np.array([0.1])), "its target is not zero; choose"),
         (

@@ -211,18 +211,21 @@ class KernelProgram:
     def _primal(self, h: Array, price: float, d: Array) -> float:
         """Value of the primal program at h + columns @ d, whose part h costs `price`."""
         r = self.residuals(h, d)
-        C = self._weights(r)
         value = price + self.bounds @ np.abs(d) + np.sum(self.target * d)
-        if self.budget is not None:
-            width = self._best_tube(np.abs(r), C)
-            value += self.budget * width
-            r = np.maximum(np.abs(r) - width, 0.0)
-        return float(value + np.sum(C * self.loss.value(r)))
+        beyond, width = self._beyond_tube(r)
+        return float(value + (self.budget or 0.0) * width + np.sum(self._weights(r) * self.loss.value(beyond)))
 
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
         r = self.residuals(self.times_gram(B), d)
         return self._best_tube(np.abs(r), self._weights(r))
+
+    def _beyond_tube(self, r: Array) -> tuple[Array, float]:
+        """What residuals have beyond the best tube, with their sign, and its width: all of them without a budget."""
+        if self.budget is None:
+            return r, 0.0
+        width = self._best_tube(np.abs(r), self._weights(r))
+        return np.sign(r) * np.maximum(np.abs(r) - width, 0.0), width
 
     def _best_tube(self, distance: Array, C: Array) -> float:
         """The smallest width beyond which lie errors of a total weight of at most the budget."""
@@ -249,15 +252,19 @@ class KernelProgram:
     def gap_shares(self, B: Array, d: Array, gram_B: Array) -> Array:
         """C c(r) + C c*(A / C) - A r >= 0 of each sample, zero where A is a slope of its loss.
 
-        Without a budget or prices of columns they add up to the gap, if columnsᵀB = target.
+        Without prices of columns they add up to the gap, if columnsᵀB = target and the budget, if any, is used up.
         """
         r, A = self.residuals(gram_B, d), self.sign * B
-        return np.asarray(self._weights(r) * self.loss.value(r) + self._conjugates(A) - A * r)
+        beyond, width = self._beyond_tube(r)
+        return np.asarray(self._weights(r) * self.loss.value(beyond) + self._conjugates(A) + width * np.abs(A) - A * r)
 
     def wanted(self, d: Array, gram_B: Array) -> Array:
         """The B that these residuals ask for, sign C c'(r): at the solution B is it, or another slope of the loss."""
-        r = self.residuals(gram_B, d)
-        return np.asarray(self.sign * self._weights(r) * self.loss.derivative(r))
+        return np.asarray(self.sign * self._slopes(self.residuals(gram_B, d)))
+
+    def _slopes(self, r: Array) -> Array:
+        """C c'(r), beyond the tube if there is a budget."""
+        return np.asarray(self._weights(r) * self.loss.derivative(self._beyond_tube(r)[0]))
 
     def residuals(self, gram_B: Array, d: Array) -> Array:
         """What the loss is a function of: y - f, or 1 - y f."""
@@ -353,7 +360,7 @@ class KernelProgram:
             sizes = np.hypot(sizes, root * np.linalg.norm(root * B))
         r, A = self.residuals(h, d), self.sign * B
         errors = np.finfo(np.float64).eps * sizes
-        slopes = [np.abs(self._weights(s) * self.loss.derivative(s) - A) for s in (r - errors, r + errors)]
+        slopes = [np.abs(self._slopes(s) - A) for s in (r - errors, r + errors)]
         return float(np.linalg.norm(np.maximum(*slopes) * errors))
 
     @cached_property

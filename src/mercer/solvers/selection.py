@@ -24,6 +24,8 @@ SOLVERS: dict[str, Solver] = {
 FEW_SAMPLES = 500
 # Up to this number the interior point's Cholesky factorisations take less time than blocks of it.
 MANY_SAMPLES = 3_000
+# With a budget steps on pairs are so many times slower where samples move the function far.
+_SLOWER_WITH_BUDGET = 5
 # Below this gap the last digits of an iterative method cost more than a few factorisations.
 _TIGHT = 1e-6
 # Weights of samples that differ by more than this factor slow steps on pairs down.
@@ -95,10 +97,11 @@ def choose_solver(name: str | Solver, problem: KernelProgram, *, tol: float = 1e
         if not many:
             return SolverName("interior_point", samples)
         return SolverName("working_set", f"{samples}: the Gram matrix is not formed")
-    weights = np.maximum(problem.C_below, problem.C_above)
+    weights = problem.relative_weights
     if not many and weights.max() > _UNEVEN * weights.min():
         return SolverName("interior_point", f"{samples} with weights that differ by orders of magnitude")
-    if not many and not problem.loss.classification and problem.reach > n:
+    reach = problem.reach * (1 if problem.budget is None else _SLOWER_WITH_BUDGET)
+    if not many and not problem.loss.classification and reach > n:
         # Steps on pairs then go so far that they take longer than factorisations; classes are separated before that.
         return SolverName("interior_point", f"{samples} of so much weight that they move the function far")
     return SolverName("smo", f"{samples}, a loss of lines and parabolas: the Gram matrix is not formed")

@@ -32,8 +32,9 @@ class WorkingSet(Decomposition):
 
     Half of a block are the samples with the largest shares in the gap, as many that want a larger B as want a smaller
     one; the other half were new in the last block, so that samples which move each other are solved for together. All
-    other B are held fixed: what they add to the function is taken off the targets, and what they add to ΦᵀB = 0 becomes
-    the target of the block. Any convex loss and any unpenalised columns will do.
+    other B are held fixed: what they add to the function is taken off the targets, what they add to ΦᵀB = 0 becomes the
+    target of the block, and what they leave of a budget is its own. Any convex loss and any unpenalised columns will
+    do.
 
     Parameters
     ----------
@@ -74,8 +75,8 @@ class WorkingSet(Decomposition):
         """Constraints on all samples but those of unpenalised columns, low-rank matrices, blocks that cannot move."""
         if problem.gram is None or np.any(problem.bounds > 0):
             return "it has an l1 penalty; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
+        if problem.budget is not None and not problem.is_absolute:
+            return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
         if np.any(problem.target):
             return HAS_TARGET
         if hasattr(problem.gram, "factor"):
@@ -204,6 +205,7 @@ class _State:
             C_above=problem.C_above[chosen],
             target=basis.T @ B - change_of_d.T @ problem.balance(self.B),
             scale=max(abs(self.iterate.primal), self.iterate.floor),
+            budget=None if problem.budget is None else problem.budget - np.abs(self.B).sum() + np.abs(B).sum(),
         )
         return program, change_of_d
 
@@ -218,5 +220,7 @@ def _starting_point(problem: KernelProgram, start: SolverResult | None) -> tuple
     nearest = np.clip(A, low, high)
     outside = np.abs(A - nearest) > _ROUNDING * np.maximum(problem.C_below, problem.C_above)
     A = A * np.min(nearest[outside] / A[outside], initial=1.0)
+    if problem.budget is not None:
+        A *= min(1.0, problem.budget / max(float(np.abs(A).sum()), problem.budget))
     B = problem.sign * np.clip(A, low, high)
     return (B if problem.column_violation(B) <= _ROUNDING else zero), start.d.copy()

@@ -70,7 +70,7 @@ class State:
         self._products = products_of(problem)
         self._y = np.array(problem.y, dtype=np.float64)  # a copy: it may be read-only
         if options.start is None:
-            self.B = self._sums.start(self._box, self._y, self._totals)
+            self.B = self._sums.start(self._box, self._totals)
         else:
             self.B = self._sums.near(options.start.B, self._box, self._totals)
         support = np.flatnonzero(self.B)

@@ -79,20 +79,16 @@ class Sums:
         """Whether a budget is used up."""
         return float(np.abs(B).sum()) >= (1.0 - _ROUNDING) * float(np.abs(totals).sum())
 
-    def start(self, box: Box, y: Array, totals: Array) -> Array:
-        """Variables with these sums, as many of them as possible at zero or at their bounds.
-
-        The largest targets are taken for the sum above zero and the smallest for that below, as in the solution of a
-        program with small weights; samples with equal targets in a random order.
-        """
-        B = np.zeros(len(y))
-        if not totals.any():
+    def start(self, box: Box, totals: Array) -> Array:
+        """Variables with these sums: all at zero, or so many at their bounds, in a random order."""
+        n = len(box.low)
+        B = np.zeros(n)
+        if self.at_most or not totals.any():
             return B
-        shuffled = np.random.default_rng(0).permutation(len(y))
-        order = shuffled[np.argsort(-y[shuffled], kind="stable")]
-        for total, bound, ranked in ((totals[0], box.high, order), (totals[1], box.low, order[::-1])):
-            before = np.cumsum(bound[ranked]) - bound[ranked]
-            B[ranked] += np.sign(total) * np.clip(np.abs(total) - np.abs(before), 0.0, np.abs(bound[ranked]))
+        order = np.random.default_rng(0).permutation(n)
+        for total, bounds in zip(totals, (box.high[order], box.low[order]), strict=True):
+            before = np.abs(np.cumsum(bounds) - bounds)
+            B[order] += np.sign(total) * np.clip(np.abs(total) - before, 0.0, np.abs(bounds))
         return B
 
     def near(self, B: Array, box: Box, totals: Array) -> Array:
