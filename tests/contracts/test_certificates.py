@@ -213,7 +213,7 @@ def false_claims(seeds, largest):
 def test_no_false_optimum(block):
     false, statuses = false_claims(range(25 * block, 25 * (block + 1)), largest=60)
     assert not false
-    assert statuses.count("optimal") >= 20, "some programs are beyond double precision, most are not"
+    assert statuses.count("optimal") >= 18, "some programs are beyond double precision, most are not"
 
 
 @pytest.mark.slow

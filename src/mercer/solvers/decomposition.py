@@ -36,10 +36,13 @@ class State(Protocol):
         Whether they were computed in double precision from B and d.
     """
 
-    B: Array
     d: Array
     iterate: Iterate
     exact: bool
+
+    @property
+    def B(self) -> Array:
+        """The variables."""
 
     @property
     def doubtful(self) -> bool:

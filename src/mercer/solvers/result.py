@@ -21,6 +21,8 @@ Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
 
 # Reasons for refusals that several solvers have in common.
 NOT_IN_MEMORY = "its Gram matrix is an operator that is never formed; choose the solver 'smo' or 'working_set'"
+# Share of the tolerance to which an algorithm goes on if rounding is in the way of the certificate.
+_SMALLER = 0.1
 HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
 
 
@@ -152,9 +154,24 @@ class Solver(ABC):
         else:
             result = self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
         try:
-            return certified(problem, result, tol)
+            final = certified(problem, result, tol)
+            if final.status == "stalled" and result.status == "optimal":
+                # Rounding takes a part of the tolerance, which the algorithm did not know of.
+                final = self._go_on(problem, result, options, final)
+            return final
         except KeyboardInterrupt:
             return replace(result, status="interrupted")
+
+    def _go_on(
+        self, problem: KernelProgram, result: SolverResult, options: Options, final: SolverResult
+    ) -> SolverResult:
+        """Go on from a result with a smaller tolerance, if that makes its certificate hold."""
+        left = None if options.max_iter is None else max(0, options.max_iter - result.n_iter)
+        more = replace(options, start=result, tol=_SMALLER * options.tol, max_iter=left)
+        again = self._solve_centred(problem, more)
+        n_iter, history = result.n_iter + again.n_iter, result.history[:-1] + again.history
+        again = certified(problem, replace(again, n_iter=n_iter, history=history), options.tol)
+        return again if again.status == "optimal" else final
 
     def _solve_centred(self, problem: KernelProgram, options: Options) -> SolverResult:
         """Solve for what the parametric fit leaves of the targets: where they are far from zero it has more digits."""

@@ -190,4 +190,5 @@ def _iterate(
     )
     if not np.isfinite(corrector.alpha).all():
         raise SingularSystem
-    return move(v, corrector, sides, mu / max(abs(residuals.iterate.primal), mu), residuals.tolerated)
+    total = mu * sides.n_pairs
+    return move(v, corrector, sides, total / max(abs(residuals.iterate.primal), total), residuals.tolerated)

@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 class Box:
-    """Bounds of the signed variables B, and their price Σ C c*(A / C): a parabola on each side of zero.
+    """Bounds of the signed variables B, and their price Σ C c*(A / C), in a unit: a parabola on each side of zero.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Box:
         Its curvature on these sides.
     """
 
-    def __init__(self, problem: KernelProgram):
+    def __init__(self, problem: KernelProgram, unit: float = 1.0):
         n = len(problem.y)
         low, high = problem.box()
         zero = np.zeros(n)
@@ -43,6 +43,7 @@ class Box:
                 np.where(upright, *curve[::-1]),
             ]
         )
+        self.rows[:4] /= unit
         self.low, self.high, self.up, self.down, self.curve_up, self.curve_down = self.rows
 
     def restricted_to(self, chosen: Array) -> Array:

@@ -59,36 +59,43 @@ class State:
 
     def __init__(self, problem: KernelProgram, options: Options, block: int | None, *, shrink: bool):
         self._problem = problem
+        # The largest target is the unit of all lengths, so that rounding in single precision is the same in all units.
+        self._unit = float(np.abs(problem.y).max()) or 1.0
         self._shrink, self._tol = shrink, options.tol
         self._block = min(max(SMALLEST_BLOCK, len(problem.y) // 3), _LARGEST_BLOCK) if block is None else block
         self._may_grow = block is None
-        self._box_of_program = Box(problem)
+        self._box_of_program = Box(problem, self._unit)
         self._stages = stages_of(problem) if options.start is None else [1.0]
         self._enter_stage()
         self._work_with(workspace_of(problem, options.memory))
         self._sums = Sums(problem)
         self._products = products_of(problem)
-        self._y = np.array(problem.y, dtype=np.float64)  # a copy: it may be read-only
+        self._y = problem.y / self._unit
         if options.start is None:
-            self.B = self._sums.start(self._box, self._totals)
+            self._B = self._sums.start(self._box, self._totals)
         else:
-            self.B = self._sums.near(options.start.B, self._box, self._totals)
-        support = np.flatnonzero(self.B)
-        self.exact = not support.size or self._products.knows(self.B)
-        fitted = self._products.times(self.B) if self.exact else self._columns.times(support, self.B[support])
+            self._B = self._sums.near(options.start.B / self._unit, self._box, self._totals)
+        support = np.flatnonzero(self._B)
+        self.exact = not support.size or self._products.knows(self._B)
+        fitted = self._products.times(self._B) if self.exact else self._columns.times(support, self._B[support])
         self._g = fitted - self._y
         self._scale = float(np.abs(self._y).max()) or float(np.abs(self._g).max())
-        self._rising, self._falling = np.empty_like(self.B), np.empty_like(self.B)
+        self._rising, self._falling = np.empty_like(self._B), np.empty_like(self._B)
         self._active: Array | None = None  # which variables are not set aside, if any are
-        self._moved = np.zeros(len(self.B))
+        self._moved = np.zeros(len(self._B))
         self._violation_when_shrunk = np.inf
         self._last_set = np.empty(0, dtype=np.intp)
-        self._drift = 0.0 if self.exact else self._rounding * float(np.linalg.norm(self.B))
+        self._drift = 0.0 if self.exact else self._rounding * float(np.linalg.norm(self._B))
         self.look()
         if options.start is not None:
             self._last_set = np.flatnonzero(self._rising == self._falling)
             self._grow_if(len(self._last_set) > self._block)
         self._leave_stages()
+
+    @property
+    def B(self) -> Array:
+        """The variables, in the units of the program."""
+        return self._unit * self._B
 
     @property
     def doubtful(self) -> bool:
@@ -99,24 +106,24 @@ class State:
         """Derivatives, offset and violation; and the values of the two programs if the whole gradient is known."""
         from mercer.solvers.smo.look_numba import derivatives
 
-        extremes = derivatives(self.B, self._g, self._box.rows, self._rising, self._falling)
+        extremes = derivatives(self._B, self._g, self._box.rows, self._rising, self._falling)
         if self._active is not None:
             self._rising[~self._active], self._falling[~self._active] = np.inf, -np.inf
-            extremes = _extremes(self.B, self._rising, self._falling)
+            extremes = _extremes(self._B, self._rising, self._falling)
         self._find_violation(extremes)
         if self._active is None:
             multipliers = self._best_multipliers(extremes)
-            self.d = self._sums.coefficients(multipliers)
+            self.d = self._unit * self._sums.coefficients(multipliers)
             self.iterate, self._of_stage = (
                 self._values(box, totals, multipliers)
-                for box, totals in ((self._box_of_program, self._sums.totals), (self._box, self._totals))
+                for box, totals in ((self._box_of_program, self._sums.totals / self._unit), (self._box, self._totals))
             )
 
     def _values(self, box: Box, totals: Array, multipliers: Array) -> Iterate:
         from mercer.solvers.smo.look_numba import values
 
-        primal, dual = values(self.B, self._g, self._y, box.rows, totals, multipliers)
-        return Iterate(primal, dual, self._problem.floor)
+        primal, dual = values(self._B, self._g, self._y, box.rows, totals, multipliers)
+        return Iterate(self._unit**2 * primal, self._unit**2 * dual, self._problem.floor)
 
     def improve(self) -> None:
         """One round: choose a block, optimise it, update the gradient; set variables aside or take them back."""
@@ -129,17 +136,17 @@ class State:
             return
         chosen = chosen[np.argsort(self._axis[chosen], kind="stable")]
         dtype = np.float32 if self._violation > _COARSE * self._scale else np.float64
-        B, g = self.B[chosen], self._g[chosen].astype(dtype)
+        B, g = self._B[chosen], self._g[chosen].astype(dtype)
         K = self._columns.corner(chosen).astype(dtype, copy=False)
         box, target = self._box.restricted_to(chosen), self._violation * max(_SHARE, _ENOUGH * self._wanted_share())
-        self._optimise(K, g, B, box, target, float(np.abs(self.B).sum() - np.abs(B).sum()))
-        change = B - self.B[chosen]
-        self.B[chosen], self._g[chosen] = B, g
+        self._optimise(K, g, B, box, target, float(np.abs(self._B).sum() - np.abs(B).sum()))
+        change = B - self._B[chosen]
+        self._B[chosen], self._g[chosen] = B, g
         self.exact = False
         self._drift = float(np.hypot(self._drift, self._rounding * np.linalg.norm(change)))
         moved = np.flatnonzero(change)
         where, change = chosen[moved], change[moved]
-        elsewhere = np.ones(len(self.B), dtype=bool) if self._active is None else self._active.copy()
+        elsewhere = np.ones(len(self._B), dtype=bool) if self._active is None else self._active.copy()
         elsewhere[chosen] = False
         others = np.flatnonzero(elsewhere)
         self._g[others] += self._columns.times(where, change, others)
@@ -191,8 +198,8 @@ class State:
         """Gradient in double precision."""
         self._active = None
         self._moved[:] = 0.0
-        self.B = self._sums.without_rounding(self.B, self._box, self._totals)
-        self._g = self._products.times(self.B) - self._y
+        self._B = self._sums.without_rounding(self._B, self._box, self._totals)
+        self._g = self._products.times(self._B) - self._y
         self.exact, self._drift = True, 0.0
         self.look()
         balanced = self._sums.n > 0 and self._totals.sum() == 0
@@ -216,7 +223,7 @@ class State:
         if self._stages[0] > 1.0:
             C = self._problem.C_below / self._stages[0], self._problem.C_above / self._stages[0]
             self._staged = self._problem.with_weights(C)
-            self._box = Box(self._staged)
+            self._box = Box(self._staged, self._unit)
 
     def _leave_stages(self) -> None:
         """Go on to the next weights while the program of the stage is solved: multiply the solution as they are."""
@@ -226,7 +233,7 @@ class State:
             and (self._relative_gap <= _STAGE_TOL or self._violation <= _CLEAR * self._drift)
         ):
             ratio = self._stages[0] / self._stages[1]
-            self.B *= ratio
+            self._B *= ratio
             self._g = ratio * (self._g + self._y) - self._y
             self._drift *= ratio
             del self._stages[0]
@@ -246,7 +253,7 @@ class State:
     @property
     def _totals(self) -> Array:
         """The sums of the stage."""
-        return self._sums.totals / self._stages[0]
+        return self._sums.totals / self._unit / self._stages[0]
 
     def _set_aside(self) -> None:
         """Leave out variables at a bound or at zero that no other variable can move from there."""
@@ -263,14 +270,14 @@ class State:
         towards_zero = most_above - least_below  # always allowed, as Σ|B| falls
         self._n_sums = self._sums.n
         self._violation = of_signs if self._n_sums == 2 else highest - lowest if self._n_sums else max(highest, -lowest)
-        if self._sums.at_most and not self._sums.are_reached(self.B, self._totals):
+        if self._sums.at_most and not self._sums.are_reached(self._B, self._totals):
             self._n_sums, self._violation = 1, highest - lowest
         elif self._sums.at_most and towards_zero > of_signs:
             self._n_sums, self._violation = 1, towards_zero
         self._bar: tuple[Any, Any] = (highest, lowest) if self._n_sums else (0.0, 0.0)
         if self._n_sums == 2:
-            above = np.where(self.B >= 0, most_above, most_below)
-            self._bar = above, np.where(self.B > 0, least_above, least_below)
+            above = np.where(self._B >= 0, most_above, most_below)
+            self._bar = above, np.where(self._B > 0, least_above, least_below)
 
     def _best_multipliers(self, extremes: tuple[float, ...]) -> Array:
         """The multipliers of both sums that make the primal value least; they lie between what the variables want."""
