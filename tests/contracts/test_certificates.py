@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import (
@@ -164,6 +165,57 @@ def test_a_linear_function_inside_the_tube():
     model = SupportVectorClassifier(parametric="linear").fit(X[separated], labels[separated])
     assert (model.status_, len(model.support_)) == ("optimal", 0)
     assert model.score(X[separated], labels[separated]) == 1.0
+
+
+def test_rows_in_single_precision_far_from_zero():
+    """Products in single precision would hide a gap of a third."""
+    far = (X + 1000).astype(np.float32)
+    for machine, y in ((SupportVectorRegressor(Linear()), Y), (SupportVectorClassifier(Linear()), CLASSES)):
+        single, double = clone(machine).fit(far, y), clone(machine).fit(far.astype(np.float64), y)
+        assert single.status_ == double.status_
+        np.testing.assert_array_equal(single.dual_coef_, double.dual_coef_)
+        assert single.certificate(far.astype(np.float64), y).holds(machine.tol)
+
+
+@pytest.mark.filterwarnings("ignore:.* ended as 'stalled':sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["auto", "smo"])
+@pytest.mark.parametrize("C", [1e12, 1e14, 1e16])
+def test_huge_weights_are_solved_or_stall(C, solver):
+    """The gap is compared with the primal value alone, and counts what rounding times C may hide."""
+    y = np.sin(2 * X[:, 0])
+    machine = SupportVectorRegressor(Gaussian(0.3), C=C, solver=solver).fit(X, y)
+    certificate = machine.certificate(X, y)
+    assert (machine.status_ == "optimal") == (certificate.gap <= 1e-3 * abs(certificate.primal))
+
+
+def test_a_sentinel_of_hardly_any_weight():
+    y, weight = Y.copy(), np.ones(80)
+    y[0], weight[0] = 1e17, 1e-18
+    machine = SupportVectorRegressor(Gaussian(1.0)).fit(X, y, weight)
+    assert machine.status_ == "optimal"
+    certificate = machine.certificate(X, y, weight)
+    assert certificate.gap <= 1e-3 * certificate.primal
+    assert np.abs(machine.predict(X)[1:] - Y[1:]).max() < 1.0
+
+
+def test_weights_that_differ_by_orders_of_magnitude():
+    draw = np.random.default_rng(1)
+    many = draw.normal(size=(600, 2))
+    y, weight = np.sin(2 * many[:, 0]) + 0.2 * draw.normal(size=600), 10 ** draw.uniform(-9, 9, 600)
+    machine = SupportVectorRegressor(Gaussian(1.0)).fit(many, y, weight)
+    assert machine.solver_ == "interior_point"
+    assert "orders of magnitude" in machine.solver_.reason
+    assert machine.status_ == "optimal"
+
+
+def test_certificate_without_support_vectors():
+    assert SupportVectorRegressor().fit(X, np.zeros(80)).certificate(X, np.zeros(80)).gap == 0.0
+
+
+def test_certificate_after_other_parameters():
+    machine = SupportVectorRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match="must be those of the fit for its certificate, got 'linear' as"):
+        machine.set_params(parametric="linear").certificate(X, Y)
 
 
 def test_certificate_trusts_no_memory_of_a_solver():

@@ -14,12 +14,11 @@ from mercer.kernels import L1, Gaussian
 X, PLACES = make_s_sheet(60, noise=0.05, random_state=0)
 NEW = X[::3] + 0.01
 NUMBERS, CLASSES = PLACES[:, 0], (PLACES[:, 0] > np.median(PLACES[:, 0])).astype(int)
-WITH_CLASSES = ("SupportVectorClassifier", "KernelPCClassifier", "RejectingClassifier", "DensityClassifier")
 # What takes rows, and what takes coordinates.
 METHODS = (
     "transform", "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "project",
     "reconstruction_error", "log_likelihood", "distance_to_manifold", "quantization_error", "impute",
-    "responsibilities", "predict_interval",
+    "responsibilities", "predict_interval", "accepts",
 )  # fmt: skip
 INVERSES = ("inverse_transform", "density", "tangent", "metric")
 
@@ -38,7 +37,7 @@ def models():
 
 
 def fitted(name, estimator):
-    y = CLASSES if name in WITH_CLASSES or name.endswith("Classifier") else NUMBERS
+    y = CLASSES if name.endswith("Classifier") else NUMBERS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(estimator).fit(X, y), y

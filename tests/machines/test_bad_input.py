@@ -52,7 +52,9 @@ def test_nu_with_a_pair(X, y):
 
 
 @every_machine
-@pytest.mark.parametrize("C", [0, -1.0, np.nan, -np.inf, None, [1.0, 2.0], np.ones((N, 1)), np.zeros(N), [[1.0]]])
+@pytest.mark.parametrize(
+    "C", [0, -1.0, np.nan, -np.inf, None, "1", True, [1.0, 2.0], np.ones((N, 1)), np.zeros(N), [[1.0]]]
+)
 def test_c(model, C, X, y):
     with pytest.raises(
         ValueError, match=r"(?s)C of \w+ must be positive: one number, one for each of 30 .*; give C > 0"
@@ -463,3 +465,17 @@ def test_max_iter(model, max_iter, X, y):
 def test_callback(model, callback, X, y):
     with pytest.raises(TypeError, match=r"callback of \w+ must be callable or None, got .*; give a function of the it"):
         clone(model).set_params(callback=callback).fit(X, y)
+
+
+@pytest.mark.parametrize("memory", [None, "1", 0, -1, np.nan])
+def test_memory(memory, X, y):
+    for machine in (SupportVectorRegressor(), KernelRidge()):
+        with pytest.raises(ValueError, match=r"memory of \w+ must be a number of bytes > 0, got .*; the default is"):
+            machine.set_params(memory=memory).fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e308])
+def test_weights_beyond_the_range_of_numbers(weight, X, y):
+    for machine in (SupportVectorRegressor(), KernelRidge()):
+        with pytest.raises(ValueError, match=r"sample_weight of \w+ must be zero or between 1e-100 and 1e\+100, got"):
+            machine.fit(X, y, np.full(N, weight))

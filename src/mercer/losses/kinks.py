@@ -19,10 +19,11 @@ _N_POINTS, _HALVINGS, _JUMP = 33, 40, 1e-6
 def jump_of_conjugate(loss: Loss) -> float | None:
     """A point inside the dual interval at which the slope of the conjugate jumps, if there is one.
 
-    c* has a kink where c is a straight line between two kinks of its own. Zero, where the tube ends, does not count.
+    c* has a kink where c is a straight line between two kinks of its own. Zero, where the tube ends, does not count. Of
+    losses with parameters for each sample, the first and the last sample are looked at.
     """
     few = [loss.restricted_to(np.array([sample])) for sample in (0, -1)]
-    for one in few[: 1 if few[0] is loss else 2]:
+    for one in [loss] if few[0] is loss else few:
         for above in (True, False):
             where = _jump_on_side(one, above)
             if where is not None:

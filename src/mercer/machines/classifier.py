@@ -113,7 +113,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         if not isinstance(self.probability, bool | np.bool_):
             raise ValueError(
                 f"probability of {type(self).__name__} must be True or False, got {self.probability!r}; with True "
-                "predict_proba exists, and a fit takes about five times as long."
+                "predict_proba exists, and a fit takes about six times as long."
             )
         n_members = np.bincount(codes)
         if self._needs_calibration and n_members.min() < 2:
@@ -225,8 +225,8 @@ class SupportVectorClassifier(Classifier):
         or the loss has probabilities of its own.
     n_support_ : array
         Number of support vectors of each class.
-    dual_coef_, support_, support_vectors_, parametric_coef_, intercept_, coef_, gap_, status_, n_iter_, history_,
-    kernel_, loss_, solver_
+    dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, coef_, gap_, status_, n_iter_,
+    history_, kernel_, loss_, solver_, C_
         As in `SupportVectorRegressor`; for more than two classes one machine for each class against the rest, and one
         column or list entry for each.
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.losses import Hinge, Laplace, optimal_nu
 from mercer.machines.classifier import Classifier
+from mercer.machines.hard import is_hard
 from mercer.machines.regressor import Regressor
 from mercer.machines.samples import is_share
 from mercer.machines.training import Expansion, Training
@@ -104,17 +105,18 @@ class NuSupportVectorRegressor(Regressor):
             raise ValueError(
                 f"C of NuSupportVectorRegressor must be the same above and below, got a pair, {self.C!r}; give one C."
             )
-        if np.any(np.isinf(np.asarray(self.C, dtype=np.float64))):
-            raise ValueError(
-                f"C of NuSupportVectorRegressor must be finite, got {self.C!r}; its tube grows until errors have a "
-                "price: give a finite C, or take SupportVectorRegressor."
-            )
         if not is_share(nu):
             raise ValueError(
                 f"nu of NuSupportVectorRegressor must be in (0, 1] or the name of a noise, got {self.nu!r}; it is the "
                 "share of samples outside the tube."
             )
-        return self._with_targets(X, y, sample_weight, Laplace(), float(nu))
+        training = self._with_targets(X, y, sample_weight, Laplace(), float(nu))
+        if is_hard(training):
+            raise ValueError(
+                f"C of NuSupportVectorRegressor must be finite, got {self.C!r}; its tube grows until errors have a "
+                "price: give a finite C, or take SupportVectorRegressor."
+            )
+        return training
 
 
 class NuSupportVectorClassifier(Classifier):
@@ -143,8 +145,8 @@ class NuSupportVectorClassifier(Classifier):
     rho_ : float
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
         fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
-    dual_coef_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_, kernel_,
-    loss_, solver_
+    dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_,
+    kernel_, loss_, solver_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
         same ν, and one column or list entry for each. ν is then bounded by the smallest class.
 

@@ -99,9 +99,14 @@ class SupportVectorRegressor(Regressor):
         parametric functions that are linear in X.
     n_support_ : array of shape (n_targets,)
         Number of support vectors of each target.
+    dual_point_ : array
+        A point of the dual program, for the rows that have a weight, which bounds the optimum from below: see
+        `certificate`.
+    C_ : float
+        The weight that stands for an infinite C; only if there was one.
     gap_, status_, n_iter_, history_
-        Relative gap, "optimal" or why not, number of iterations, and values of both programs in each. Lists for several
-        targets.
+        Relative gap of the stored function, "optimal" or why not, number of iterations, and values of both programs in
+        each. Lists for several targets.
     kernel_, loss_, solver_
         What was used.
 

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 _SMALL = 1e-6
 # Rows on which the entries of a matrix are looked at that is not positive.
 _N_LOOKED_AT = 64
-# Rounding of a residual, in units of the largest target, and how much smaller than what counts it is to be.
+# Rounding of a residual, in units of its target, and how much smaller than what counts it is to be.
 _ROUNDING, _CLEARLY = float(np.finfo(np.float64).eps), 1e10
 
 
@@ -42,7 +42,8 @@ class KernelProgram:
     columns, bounds : array
         See `Penalty`.
     y, sign : array of shape (n,)
-        Targets; sign is y for classification losses, where the loss takes 1 - y f, and 1 else.
+        Targets, and the sign with which y - f is the residual of the loss: 1, but the label for margin losses. For
+        these y is the label too, so that the residual is 1 - y f, or zero where a margin is found and not given.
     loss : Loss
         c.
     C_below, C_above : array of shape (n,)
@@ -57,7 +58,7 @@ class KernelProgram:
         The matrix that a low-rank gram approximates, for the certificate alone.
     target : array of shape (n_columns,), or 0
         What columnsᵀB has to be. It is not zero where other dual variables, which are not part of this program, are
-        held fixed.
+        held fixed, and where a margin or a threshold is found along with the function.
     scale : float
         Value with which gaps are compared at least: that of the program of which this one is a part. The value of a
         part may vanish where a target is not zero.
@@ -102,8 +103,8 @@ class KernelProgram:
         jump = jump_of_conjugate(loss)
         if jump is not None:
             raise ValueError(
-                f"{loss!r} must have one kink at most on each side of zero, got another one with the slope {jump:.4g}; "
-                "repeat the samples once for each kink, with an epsilon and a weight of its own."
+                f"loss {loss!r} must have one kink at most on each side of zero, got another one with the slope "
+                f"{jump:.4g}; repeat the samples once for each kink, with an epsilon and a weight of its own."
             )
         sign = y if loss.classification else np.ones(n)
         below, above = C if isinstance(C, tuple) else (C, C)
@@ -189,7 +190,8 @@ class KernelProgram:
         value = abs(self.primal(nothing, self.parametric_fit, nothing))
         below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)
         edge = np.where(above >= below, above, -below) * np.ones(len(self.y))
-        beyond = edge + np.where(edge >= 0, 1.0, -1.0) * _ROUNDING * np.max(np.abs(self.y), initial=0.0)
+        size = np.maximum(np.abs(self.y), np.abs(self.columns @ self.parametric_fit))
+        beyond = edge + np.where(edge >= 0, _ROUNDING, -_ROUNDING) * size
         cost = np.maximum(self.C_below, self.C_above) @ (self.loss.value(beyond) - self.loss.value(edge))
         return 0.0 if value > cost else _CLEARLY * float(cost)
 
@@ -267,7 +269,7 @@ class KernelProgram:
         return np.asarray(self._weights(r) * self.loss.derivative(self._beyond_tube(r)[0]))
 
     def residuals(self, gram_B: Array, d: Array) -> Array:
-        """What the loss is a function of: y - f, or 1 - y f."""
+        """What the loss is a function of, sign (y - f)."""
         return np.asarray(self.sign * (self.y - gram_B - self.columns @ d))
 
     def residuals_at(self, A: Array) -> Array:

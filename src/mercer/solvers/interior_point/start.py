@@ -74,6 +74,6 @@ def _typical_slope(problem: KernelProgram, sides: Sides) -> tuple[float, Array]:
 def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> tuple[Array, Array]:
     typical, slope = _typical_slope(problem, sides)
     ridge = typical / (np.maximum(problem.C_above, problem.C_below) * slope)
-    stiffness = np.where(sides.penalised, typical / np.maximum(sides.bounds, 1e-300), np.inf)
+    stiffness = np.where(sides.penalised, typical / np.where(sides.penalised, sides.bounds, 1.0), np.inf)
     system.factor_with(ridge, problem.columns, stiffness)
     return system.solve_with(problem.y, np.zeros(problem.columns.shape[1]) + problem.target)

@@ -20,8 +20,9 @@ class SMO(Decomposition):
     """Sequential minimal optimisation on blocks of some thousand variables.
 
     For losses made of straight lines and parabolas (ε-insensitive, Laplace, quantile, hinge, Huber, squared hinge,
-    expectile), with a constant as the only unpenalised column, or none. Neither the Gram matrix nor rows of it are
-    formed: memory grows with the number of samples.
+    expectile), with a constant as the only unpenalised column, or none; with a budget, or with the labels as a second
+    column, as in ν-machines, the sums of the variables above and below zero are held. Neither the Gram matrix nor rows
+    of it are formed: memory grows with the number of samples.
 
     Parameters
     ----------
