@@ -31,7 +31,7 @@ def starting_point(
     B, d = start if start is not None else _ridge_solution(problem, sides, system)
     A = problem.sign * B
     # Constant targets leave nothing to the kernel: a share of C then tells the size of things.
-    typical = max(float(np.mean(np.abs(A))), 1e-6 * float(np.mean(sides.C * _typical_slope(problem, sides)[1])))
+    typical = max(float(np.mean(np.abs(A))), 1e-6 * float(np.mean(sides.C * _typical_slope(problem)[1])))
     alpha = np.stack([np.maximum(A, 0.0), np.maximum(-A, 0.0)]) + _ALPHA_MARGIN * typical
     with np.errstate(invalid="ignore"):
         alpha = np.where(sides.bounded, np.minimum(alpha, (1 - _BOX_MARGIN) * sides.upper), alpha)
@@ -59,11 +59,10 @@ def starting_point(
     return Variables(alpha, room, z, s, d, w, w_low, w_high, tube)
 
 
-def _typical_slope(problem: KernelProgram, sides: Sides) -> tuple[float, Array]:
+def _typical_slope(problem: KernelProgram) -> tuple[float, Array]:
     """The typical residual of the parametric fit, and the slopes of the loss there; a thousandth outside the tube."""
-    free = problem.columns[:, ~sides.penalised]
-    residual = problem.y - free @ np.linalg.lstsq(free, problem.y, rcond=None)[0]
-    typical = float(np.mean(np.abs(residual))) or 1.0
+    residual, weight = problem.y - problem.columns @ problem.parametric_fit, problem.relative_weights
+    typical = float(weight @ np.abs(residual) / weight.sum()) or 1.0
     widest = max(float(np.max(width)) for width in problem.loss.insensitivity)
     inside, outside = (
         np.abs(problem.loss.derivative(np.full(len(problem.y), size))) for size in (typical, 2 * (typical + widest))
@@ -72,7 +71,7 @@ def _typical_slope(problem: KernelProgram, sides: Sides) -> tuple[float, Array]:
 
 
 def _ridge_solution(problem: KernelProgram, sides: Sides, system: KKTSystem) -> tuple[Array, Array]:
-    typical, slope = _typical_slope(problem, sides)
+    typical, slope = _typical_slope(problem)
     ridge = typical / (np.maximum(problem.C_above, problem.C_below) * slope)
     stiffness = np.where(sides.penalised, typical / np.where(sides.penalised, sides.bounds, 1.0), np.inf)
     system.factor_with(ridge, problem.columns, stiffness)
