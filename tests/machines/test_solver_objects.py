@@ -81,8 +81,8 @@ def test_grid_over_solvers():
 def test_object_that_cannot():
     with pytest.raises(ValueError, match="solver 'least_squares' cannot solve this problem"):
         SupportVectorRegressor(Gaussian(0.8), solver=LeastSquares()).fit(X, smooth_targets(X))
-    with pytest.raises(ValueError, match="solver 'smo' cannot solve this problem: it has a budget"):
-        NuSupportVectorRegressor(Gaussian(0.8), solver=SMO()).fit(X, smooth_targets(X))
+    with pytest.raises(ValueError, match="solver 'smo' cannot solve this problem: its unpenalised part is more than"):
+        NuSupportVectorRegressor(Gaussian(0.8), parametric="linear", solver=SMO()).fit(X, smooth_targets(X))
     by_class = SupportVectorRegressor(Gaussian(0.8), solver=LeastSquares)
     with pytest.raises(ValueError, match="solver must be 'auto' or one of .*, or a Solver, got .*; choose one of them"):
         by_class.fit(X, smooth_targets(X))

@@ -63,5 +63,5 @@ def test_single_precision_leaves_fewer_components():
     "K", [np.diag([1.0, 1.0, -1.0, -1.0]), -np.eye(6), np.kron(np.eye(4), [[0.0, 1.0], [1.0, 0.0]])]
 )
 def test_indefinite_matrices_are_refused(K):
-    with pytest.raises(ValueError, match=r"Precomputed\(\) must be positive definite on X to have relevant dimensions"):
+    with pytest.raises(ValueError, match=r"Precomputed\(positive=False\) must be positive definite on X to have"):
         list(Eigenbasis.of_gram(Precomputed(), K, np.ones((len(K), 1))))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.losses.base import Loss
+from mercer.losses.normalization import n_samples
 
 Array = NDArray[Any]
 
@@ -22,18 +23,18 @@ def jump_of_conjugate(loss: Loss) -> float | None:
     c* has a kink where c is a straight line between two kinks of its own. Zero, where the tube ends, does not count. Of
     losses with parameters for each sample, the first and the last sample are looked at.
     """
-    few = [loss.restricted_to(np.array([sample])) for sample in (0, -1)]
-    for one in [loss] if few[0] is loss else few:
+    n = n_samples(loss)
+    for sample in (0,) if n is None else (0, -1):
         for above in (True, False):
-            where = _jump_on_side(one, above)
+            where = _jump_on_side(loss, above, n, sample)
             if where is not None:
                 return where if above else -where
     return None
 
 
-def _jump_on_side(loss: Loss, above: bool) -> float | None:
+def _jump_on_side(loss: Loss, above: bool, n: int | None, sample: int) -> float | None:
     """Where s -> c*(±s) jumps: intervals in which its slope rises by more than its curvature tells are halved."""
-    end = np.abs(np.ravel(loss.dual_interval[1 if above else 0])[-1])
+    end = np.abs(np.ravel(loss.dual_interval[1 if above else 0])[sample])
     if not end > 0:
         return None
     share = np.linspace(0.0, 1.0, _N_POINTS)
@@ -41,8 +42,9 @@ def _jump_on_side(loss: Loss, above: bool) -> float | None:
     left, right = points[:-1], points[1:]
 
     def of(function: Any, s: Array) -> Array:
-        # Parameters of one sample go with a row of residuals.
-        return np.broadcast_to(function(s[None], above), (1, len(s)))[0]
+        if n is None:
+            return np.broadcast_to(function(s, above), s.shape)
+        return np.array([np.broadcast_to(function(np.full(n, value), above), n)[sample] for value in s])
 
     def rise(s: Array, t: Array) -> Array:
         return of(loss.conjugate_slope, t) - of(loss.conjugate_slope, s)

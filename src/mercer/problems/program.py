@@ -24,7 +24,7 @@ _SMALL = 1e-6
 # Rows on which the entries of a matrix are looked at that is not positive.
 _N_LOOKED_AT = 64
 # Rounding of a residual, in units of its target, and how much smaller than what counts it is to be.
-_ROUNDING, _CLEARLY = float(np.finfo(np.float64).eps), 1e10
+_ROUNDING, _CLEARLY = float(np.finfo(np.float64).eps), 1e14
 
 
 @dataclass(frozen=True)

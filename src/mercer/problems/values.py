@@ -23,7 +23,7 @@ class Iterate:
     Examples
     --------
     >>> from mercer.problems import Iterate
-    >>> Iterate(primal=4e-9, dual=3e-9, floor=1e-20).relative_gap
+    >>> Iterate(primal=4.0, dual=3.0, floor=0.0).relative_gap
     0.25
     """
 

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 # A relative gap that is rounding; by this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
 _ROUNDING, _NARROWER = 1e-9, 1e-5
 # How often a function that separates classes is doubled, and a margin residual at which losses vanish that do so.
-_DOUBLINGS, _FAR = 10, -1e4
+_DOUBLINGS, _FAR = 12, -1e4
 
 
 def free_fit(problem: KernelProgram) -> Array | None:

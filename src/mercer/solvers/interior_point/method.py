@@ -106,6 +106,7 @@ class InteriorPoint(Solver):
         point: tuple[Array, Array] | None = None
         n_polishing, n_cautious = 0, 0
         merits: list[float] = []
+        gaps: list[float] = []
         max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
         progress = tqdm(total=max_iter, desc="Interior point", disable=not options.verbose)
         try:
@@ -114,12 +115,13 @@ class InteriorPoint(Solver):
             for iteration in range(max_iter + 1):
                 residuals = Residuals(problem, sides, v)
                 history.append(residuals.iterate)
+                # The relative gap stays at one while the primal value falls by orders of magnitude: the gap tells more.
+                improves = residuals.merit < best[0] or abs(residuals.iterate.gap) < min(gaps, default=np.inf)
+                n_cautious = max(0, n_cautious - 1) if improves else min(4, n_cautious + 2)
                 merits.append(residuals.merit)
+                gaps.append(abs(residuals.iterate.gap))
                 if residuals.merit < best[0]:
                     best = (residuals.merit, v)
-                    n_cautious = max(0, n_cautious - 1)
-                else:
-                    n_cautious = min(4, n_cautious + 2)
                 progress.set_postfix(gap=f"{residuals.iterate.relative_gap:.1e}")
                 if residuals.converged(options.tol):
                     status = "optimal"
@@ -133,7 +135,7 @@ class InteriorPoint(Solver):
                     break
                 if iteration == max_iter:
                     break
-                if status != "optimal" and _is_lost(merits):
+                if status != "optimal" and _is_lost(merits) and _is_lost(gaps):
                     status = "stalled"
                     break
                 least_mu = _LEAST_SHARE * options.tol * abs(residuals.iterate.primal) / max(1, sides.n_pairs)
