@@ -177,7 +177,7 @@ class _State:
         """Relative gap to which a block is to be solved."""
         outside = self._shares.copy()
         outside[chosen] = 0.0
-        needed = 0.5 * self._tol * abs(self.iterate.primal) * len(chosen) / len(outside)
+        needed = 0.2 * self._tol * abs(self.iterate.primal) * len(chosen) / len(outside)
         gap = max(_SHARE * min(float(self._shares[chosen].sum()), float(outside.sum())), needed)
         return max(self._care * gap / max(abs(block.primal), block.floor, np.finfo(np.float64).tiny), _REACHABLE)
 
