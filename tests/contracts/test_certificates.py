@@ -207,6 +207,17 @@ def test_weights_that_differ_by_orders_of_magnitude():
     assert machine.status_ == "optimal"
 
 
+def test_paths_whose_weights_change_their_ratios():
+    """Programs of a path share centred targets: the shift must be that of the shared ones, whatever the weights."""
+    program = make(Huber(0.2), 2.0, y=5.0 + np.linspace(-1, 1, 40) ** 3)
+    uneven = program.with_weights((np.geomspace(1e-3, 10, 40),) * 2)
+    for problem in (program, uneven):
+        result = SMO().solve(problem, tol=1e-8)
+        alone = SMO().solve(replace(problem, kept={}), tol=1e-8)
+        assert result.status == "optimal"
+        np.testing.assert_allclose(result.d, alone.d, atol=1e-4)
+
+
 def test_certificate_without_support_vectors():
     assert SupportVectorRegressor().fit(X, np.zeros(80)).certificate(X, np.zeros(80)).gap == 0.0
 

@@ -177,12 +177,23 @@ class Solver(ABC):
         """Solve for what the parametric fit leaves of the targets: where they are far from zero it has more digits."""
         if problem.loss.classification or np.any(problem.target) or not problem.parametric_fit.any():
             return self._solve(problem, options)
-        shift = problem.parametric_fit
-        # One array for all programs of a path: solvers know by it what they have computed before.
-        rest = problem.kept.setdefault(f"centred {id(problem.y)}", problem.y - problem.columns @ shift)
+        shift, rest = _centred(problem)
         start = options.start if options.start is None else replace(options.start, d=options.start.d - shift)
         result = self._solve(replace(problem, y=rest), replace(options, start=start))
         return replace(result, d=result.d + shift)
+
+
+def _centred(problem: KernelProgram) -> tuple[Array, Array]:
+    """The parametric fit, and the targets less its values: those of the first program of a path serve all others.
+
+    Solvers recognise the targets of a path by their identity. Any shift is right, as long as it belongs to the targets.
+    """
+    kept: list[tuple[Array, Array, Array]] = problem.kept.setdefault("centred", [])
+    for y, shift, rest in kept:
+        if y is problem.y:
+            return shift, rest
+    kept.append((problem.y, problem.parametric_fit, problem.y - problem.columns @ problem.parametric_fit))
+    return kept[-1][1:]
 
 
 @dataclass(frozen=True)
