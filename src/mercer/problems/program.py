@@ -239,7 +239,7 @@ class KernelProgram:
     def dual(self, B: Array, gram_B: Array | None = None) -> float:
         """Value of the dual program at a B in its box; rounding at the edge is forgiven."""
         gram_B = self.times_gram(B) if gram_B is None else gram_B
-        return float(self.y @ B - 0.5 * B @ gram_B - np.sum(self._conjugates(self.sign * B)))
+        return self._dual(B, np.zeros(self.columns.shape[1]), gram_B)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _dual(self, B: Array, d: Array, gram_B: Array) -> float:
