@@ -21,6 +21,8 @@ Array = NDArray[Any]
 _FALLS, _RISES = 0.99, 1e-3
 # A dual value that rises by less than this share of the gap will never close it.
 _HOPELESS = 1e-7
+# Rounding may let the dual value rise and fall for ever: a record must be broken within so many times those rounds.
+_WITHOUT_RECORD = 10
 
 
 class State(Protocol):
@@ -70,22 +72,29 @@ class Watch:
         self._every, self._tol = every, tol
         self._seen: list[Iterate] = []
         self._least_gap = float("inf")
+        self._highest_dual, self._n_since_record = -float("inf"), 0
         self.tired = False
         self.stalled = False
 
     def look(self, iterate: Iterate) -> None:
         """Take notice of one round."""
         self._seen.append(iterate)
+        self._count_from_record(iterate)
         if len(self._seen) <= self._every:
             return
         gap = min(seen.gap for seen in self._seen)
         wanted = min(gap, self._tol * max(abs(iterate.primal), iterate.floor))
         rises = iterate.dual - self._seen[0].dual > max(_RISES * wanted, _HOPELESS * gap)
-        gains = rises or gap < _FALLS * self._least_gap
+        gains = (rises or gap < _FALLS * self._least_gap) and self._n_since_record <= _WITHOUT_RECORD * self._every
         self.stalled = self.tired and not gains
         self.tired = not gains
         self._least_gap = min(gap, self._least_gap)
         self._seen = [iterate]
+
+    def _count_from_record(self, iterate: Iterate) -> None:
+        self._n_since_record += 1
+        if iterate.dual > self._highest_dual + _HOPELESS * iterate.gap or iterate.gap < _FALLS * self._least_gap:
+            self._highest_dual, self._n_since_record = max(iterate.dual, self._highest_dual), 0
 
 
 class Decomposition(Solver):
@@ -113,6 +122,7 @@ class Decomposition(Solver):
         max_iter = enough if options.max_iter is None else options.max_iter
         watch = Watch(patience, options.tol)
         state = self._start(problem, options)
+        best: tuple[Array, Array, Iterate] | None = None
         progress = tqdm(desc=self.name, unit="block", disable=not options.verbose)
         try:
             for iteration in range(max_iter + 1):
@@ -120,6 +130,7 @@ class Decomposition(Solver):
                 if not state.exact and (state.iterate.relative_gap <= options.tol or state.doubtful or watch.tired):
                     state.refine()
                 history.append(state.iterate)
+                best = _better(best, state)
                 progress.set_postfix(gap=f"{state.iterate.relative_gap:.1e}")
                 if state.exact and abs(state.iterate.relative_gap) <= options.tol:
                     status = "optimal"
@@ -137,9 +148,17 @@ class Decomposition(Solver):
             progress.close()
         if not state.exact:
             state.refine()
-        history[-1:] = [state.iterate]
-        iterate = state.iterate
-        return SolverResult(status, state.B, state.d, iterate.primal, iterate.dual, len(history) - 1, history)
+        best = None if status == "optimal" else best  # the last is as good as was asked for
+        B, d, iterate = _better(best, state) or (state.B, state.d, state.iterate)
+        history[-1:] = [iterate]
+        return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
+
+
+def _better(best: tuple[Array, Array, Iterate] | None, state: State) -> tuple[Array, Array, Iterate] | None:
+    """The exact solution with the smaller gap: rounding may lead away from a good one."""
+    if state.exact and (best is None or abs(state.iterate.relative_gap) < abs(best[2].relative_gap)):
+        return state.B.copy(), state.d.copy(), state.iterate
+    return best
 
 
 def checked_block(solver: Solver, block: Any) -> int:
