@@ -56,7 +56,28 @@ def test_what_a_learning_curve_says_of_no_help_by_more_data(errors, check):
     curve = LearningCurve(np.array([50, 75, 100]), np.array(errors)[:, None] + spread, len(X))
     found = diagnose(0, family, labels, curve, X)
     assert (found.dimension, found.noise, found.check) == ("low", "high", check)
-    assert (f"which {check} the verdict" in str(found)) == (check != "undecided")
+    assert (f"which {check} " in str(found)) == (check != "undecided")
+    assert ("more data will help all the same" in found.verdict) == (check == "contradicts")
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        ([0.95, 0.93, 0.93], "clean only to the eye: this kernel can follow the labels, but held-out errors of 91.6 %"),
+        ([0.98, 0.8, 0.7], "more data will help; as yet held-out errors are 56.4 %, and 49.4 % with"),
+        ([1.0, 1.0, 0.99], "held-out rows are predicted no better than by guessing"),
+        ([0.6, 0.4, 0.3], "complex and clean: more data will help"),
+    ],
+)
+def test_the_verdict_is_never_better_than_held_out_errors(errors, words):
+    labels = Labels.read("Test", np.sin(30 * X[:, 0]) + 0.1 * NOISE, "regression")
+    family = list(analyse([Gaussian(0.03)], X, labels))
+    spread = np.array([-0.01, 0.0, 0.01])
+    curve = LearningCurve(np.array([50, 75, 100]), np.array(errors)[:, None] + spread, len(X))
+    found = diagnose(0, family, labels, curve, X)
+    assert (found.dimension, found.noise) == ("high", "low")
+    assert words in found.verdict
+    assert found.verdict.startswith("complex")
 
 
 def test_complex_and_noisy():

@@ -26,6 +26,8 @@ _CHANCE = 12.0
 _NOTHING_LEARNED = 0.9
 # Doubling the data must remove this share of the error to be called a help.
 _HELPFUL_GAIN = 0.1
+# Held-out errors above this share of that of the best constant are told beside the word "clean".
+_POOR = 0.5
 
 _VERDICTS = {
     ("low", "low"): "low-dimensional and clean: this kernel suits the problem, and the data suffice for it",
@@ -62,7 +64,7 @@ class Diagnosis:
     learning_curve : LearningCurve or None
         Errors after fits to subsamples.
     check : {"supports", "contradicts", "undecided"}
-        What the learning curve says of the verdict.
+        What the learning curve says of dimension and noise; the verdict heeds it.
     """
 
     verdict: str
@@ -91,6 +93,7 @@ def diagnose(
     if verdict != _VERDICTS[key]:
         return Diagnosis(verdict, None, None, evidence, None, curve)
     check, line = _check(_PROMISES[key], curve)
+    verdict = _in_view_of_held_out_errors(key, check, curve)
     return Diagnosis(verdict, *key, [*evidence, line], _over_kernels(best, family, labels), curve, check)
 
 
@@ -193,8 +196,31 @@ def _check(more_data_help: bool | None, curve: LearningCurve | None) -> tuple[st
     line = f"held-out errors on subsamples point to {now} now and {later} with twice the data"
     if more_data_help is None:
         return "undecided", line
-    check = "supports" if helps == more_data_help else "contradicts"
-    return check, f"{line}, which {check} the verdict"
+    if helps == more_data_help:
+        return "supports", f"{line}, which supports the verdict"
+    return "contradicts", f"{line}, which contradicts what the components alone say"
+
+
+def _in_view_of_held_out_errors(key: tuple[str, str], check: str, curve: LearningCurve | None) -> str:
+    """The verdict, never better than what rows that were held out say."""
+    verdict = _VERDICTS[key]
+    if curve is None:
+        return verdict
+    now, later = _percent(curve.expected(curve.n)), _percent(curve.expected(2 * curve.n))
+    if check == "contradicts" and _PROMISES[key]:
+        return (
+            f"complex, and clean only to the eye: this kernel can follow the labels, but held-out errors of {now} "
+            "hardly fall with more data; try another kernel or encoding"
+        )
+    if check == "contradicts":
+        kind = verdict.partition(":")[0]
+        return f"{kind}; more data will help all the same: held-out errors of {now} fall to {later} with twice as many"
+    if key[1] == "low" and not curve.learns:
+        kind = verdict.partition(":")[0]
+        return f"{kind} to this kernel, but held-out rows are predicted no better than by guessing: it may be chance"
+    if key[1] == "low" and curve.expected(curve.n) > _POOR * curve.guess_error:
+        return f"{verdict}; as yet held-out errors are {now}, and {later} with twice as much"
+    return verdict
 
 
 def _percent(share: float) -> str:
