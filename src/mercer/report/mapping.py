@@ -15,11 +15,12 @@ from mercer.report.columns import counted
 from mercer.report.errors import InputError, MemoryRefusal
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.labels import labels_of, twin_of_label
+from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_models import MapModel, distances_of, far_distance
 from mercer.report.memory import refuse_if_too_large
 from mercer.report.methods import METHODS, MapSettings
 from mercer.report.progress import Progress, Stages
-from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, paired_gain
+from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure
 from mercer.report.schema import TableSchema, notes_and_warnings
 from mercer.report.tables import Table
 
@@ -27,45 +28,10 @@ Array = NDArray[Any]
 
 # Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
 _FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
-# A map is called better for a gain of so many standard errors.
-_ERRORS = 2.0
 # A larger share of missing entries than this is worth a warning.
 _MANY_MISSING = 0.2
 # So much less continuity than principal components have is worth one, too.
 _TORN = 0.05
-
-
-@dataclass(frozen=True)
-class FittedMap:
-    """One of the maps that were tried.
-
-    Attributes
-    ----------
-    method : str
-        A name of `METHODS`.
-    estimator : estimator
-        Fitted to all rows.
-    embedding : array of shape (n, dim)
-        Coordinates of the rows.
-    quality : MapQuality or None
-        None if it was interrupted before.
-    agreement : float
-        `label_agreement`, NaN without labels.
-    interrupted : bool
-        Whether the fit ended early.
-    """
-
-    method: str
-    estimator: Any
-    embedding: Array
-    quality: MapQuality | None = None
-    agreement: float = np.nan
-    interrupted: bool = False
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether a principal manifold is none: held-out rows did not want one."""
-        return self.method == "manifold" and not np.isfinite(self.estimator.penalty_)
 
 
 @dataclass(frozen=True)
@@ -192,7 +158,8 @@ class _Mapping:
             self._interrupted = True
         if not self._maps:
             raise KeyboardInterrupt
-        name, verdict, reasons = self._choice()
+        choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
+        name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
         said, warned = notes_and_warnings(notes)
         distances = distances_of(chosen.estimator, self._X, method.takes_missing)
@@ -267,68 +234,6 @@ class _Mapping:
             warnings.simplefilter("ignore")
             quality = measure(METHODS[name], found.estimator, self._X, self._held_out, hides=self._hides)
         self._maps[name] = replace(found, quality=quality)
-
-    # Choice ----------------------------------------------------------------------------------------------------------
-
-    def _choice(self) -> tuple[str, str, list[str]]:
-        """The name of the chosen map, the verdict, and reasons."""
-        name, verdict, reasons = self._ladder()
-        if self._settings.method not in ("auto", "manifold"):
-            asked = self._settings.method
-            if asked in self._maps:
-                return asked, f"The map shows {METHODS[asked].words}, as asked.", []
-            return "pca", "The work was stopped before the map that was asked for was ready; it shows PCA.", []
-        if self._settings.method == "manifold":
-            return name, verdict, reasons
-        return self._by_hidden_entries(name, verdict, reasons)
-
-    def _ladder(self) -> tuple[str, str, list[str]]:
-        """The mean, principal components, or a manifold: by the likelihood of held-out rows."""
-        manifold = self._maps.get("manifold")
-        if manifold is None:
-            return "pca", "The work was stopped before anything else was tried: the map shows principal components.", []
-        how = [f"Held-out rows: {manifold.estimator.chosen_}."]
-        if manifold.interrupted:
-            return self._after_interruption(manifold)
-        if not manifold.is_flat:
-            n_coordinates = manifold.embedding.shape[1]
-            shape = {1: "a curve", 2: "a curved surface"}.get(n_coordinates, "a curved space")
-            return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
-        if manifold.estimator.init_ == "mean":
-            return "pca", (
-                "No structure was found: held-out rows are predicted no better by any map than by the mean of the "
-                "table. The picture shows principal components; do not read shapes into it."
-            ), how  # fmt: skip
-        return "pca", "Principal components are enough: no curved map predicts held-out rows better.", how
-
-    def _after_interruption(self, manifold: FittedMap) -> tuple[str, str, list[str]]:
-        pca = self._maps["pca"].quality
-        gain, error = (0.0, np.inf)
-        if manifold.quality is not None and pca is not None:
-            gain, error = paired_gain(manifold.quality.log_densities, pca.log_densities)
-        how = [f"Log density of held-out rows against principal components: {gain:+.3g} ± {error:.2g}."]
-        if gain > _ERRORS * error or self._settings.method == "manifold":
-            return "manifold", "The search was stopped early; the best curved map so far is shown.", how
-        return "pca", "The search was stopped early; so far principal components are enough.", how
-
-    def _by_hidden_entries(self, name: str, verdict: str, reasons: list[str]) -> tuple[str, str, list[str]]:
-        """Another map is taken if it guesses hidden entries better beyond doubt."""
-        quality = self._maps[name].quality
-        if quality is None or not self._hides:
-            return name, verdict, reasons
-        better: dict[str, tuple[float, float]] = {}
-        for other, found in self._maps.items():
-            if found.quality is not None and other not in ("pca", "manifold"):
-                gain, error = paired_gain(quality.hidden_errors, found.quality.hidden_errors)
-                if gain > _ERRORS * error:
-                    better[other] = gain, error
-        if not better:
-            return name, verdict, reasons
-        best = max(better, key=lambda other: better[other][0])
-        gain, error = better[best]
-        words = METHODS[best].words
-        reasons = [*reasons, f"Error on hidden entries falls by {gain:.3g} ± {error:.2g} with {words}."]
-        return best, f"The map shows {words}: no other map guesses hidden entries as well.", reasons
 
     # Words -----------------------------------------------------------------------------------------------------------
 

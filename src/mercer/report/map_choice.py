@@ -1,0 +1,154 @@
+"""Which of several maps is shown, by what is honest without labels, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.report.methods import METHODS, MapSettings
+from mercer.report.quality import MapQuality, neighbourhoods, paired_gain
+
+Array = NDArray[Any]
+
+# A map is called better for a gain of so many standard errors.
+_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class FittedMap:
+    """One of the maps that were tried.
+
+    Attributes
+    ----------
+    method : str
+        A name of `METHODS`.
+    estimator : estimator
+        Fitted to all rows.
+    embedding : array of shape (n, dim)
+        Coordinates of the rows.
+    quality : MapQuality or None
+        None if it was interrupted before.
+    agreement : float
+        `label_agreement`, NaN without labels.
+    interrupted : bool
+        Whether the fit ended early.
+    """
+
+    method: str
+    estimator: Any
+    embedding: Array
+    quality: MapQuality | None = None
+    agreement: float = np.nan
+    interrupted: bool = False
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether a principal manifold is none: held-out rows did not want one."""
+        return self.method == "manifold" and not np.isfinite(self.estimator.penalty_)
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """The choice between maps that were fitted.
+
+    Attributes
+    ----------
+    maps : dict of str to FittedMap
+        What there is; principal components are among them.
+    X : array
+        The rows.
+    settings : MapSettings
+        What was asked for.
+    hides : bool
+        Whether there are columns enough to hide entries.
+    wanted : list of str
+        The maps that were to be tried.
+    """
+
+    maps: dict[str, FittedMap]
+    X: Array
+    settings: MapSettings
+    hides: bool
+    wanted: list[str]
+
+    def made(self) -> tuple[str, str, list[str]]:
+        """The name of the chosen map, the verdict, and reasons."""
+        name, verdict, reasons = self._ladder()
+        if self.settings.method not in ("auto", "manifold"):
+            asked = self.settings.method
+            if asked in self.maps:
+                return asked, f"The map shows {METHODS[asked].words}, as asked.", []
+            return "pca", "The work was stopped before the map that was asked for was ready; it shows PCA.", []
+        if self.settings.method == "manifold":
+            return name, verdict, reasons
+        name, verdict, reasons = self._by_hidden_entries(name, verdict, reasons)
+        left = [METHODS[other].words for other in self.wanted if other not in self.maps]
+        return name, verdict, [*reasons, f"Not compared: {', '.join(left)}."] if left else reasons
+
+    def _ladder(self) -> tuple[str, str, list[str]]:
+        """The mean, principal components, or a manifold: by the likelihood of held-out rows."""
+        manifold = self.maps.get("manifold")
+        if manifold is None:
+            return "pca", "The map shows principal components; no curved map was ready to compare them to.", []
+        how = [f"Held-out rows: {manifold.estimator.chosen_}."]
+        if manifold.interrupted:
+            return self._after_interruption(manifold)
+        if not manifold.is_flat:
+            n_coordinates = manifold.embedding.shape[1]
+            shape = {1: "a curve", 2: "a curved surface"}.get(n_coordinates, "a curved space")
+            return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
+        if manifold.estimator.init_ == "mean":
+            return "pca", (
+                "No structure was found: held-out rows are predicted no better by any map than by the mean of the "
+                "table. The picture shows principal components; do not read shapes into it."
+            ), how  # fmt: skip
+        return "pca", "Principal components are enough: no curved map predicts held-out rows better.", how
+
+    def _after_interruption(self, manifold: FittedMap) -> tuple[str, str, list[str]]:
+        pca = self.maps["pca"]
+        gain, error = (0.0, np.inf)
+        if manifold.quality is not None and pca.quality is not None:
+            gain, error = paired_gain(manifold.quality.log_densities, pca.quality.log_densities)
+        if not np.isfinite(error):
+            return self._not_compared(manifold, pca)
+        how = [f"Log density of held-out rows against principal components: {gain:+.3g} ± {error:.2g}."]
+        if gain > _ERRORS * error or self.settings.method == "manifold":
+            return "manifold", "The search was stopped early; the best curved map so far is shown.", how
+        return "pca", "The search was stopped early; no curved map so far predicts held-out rows better than PCA.", how
+
+    def _not_compared(self, manifold: FittedMap, pca: FittedMap) -> tuple[str, str, list[str]]:
+        """Without held-out rows: the map that was asked for, or the one with the better neighbours."""
+        filled = np.where(np.isnan(self.X), 0.0, self.X)
+        trusts = {found.method: neighbourhoods(filled, found.embedding)[0] for found in (manifold, pca)}
+        asked = self.settings.method == "manifold"
+        curved = asked or not trusts["manifold"] <= trusts["pca"]
+        how = [
+            "The maps were not compared on held-out rows. Trustworthiness of neighbours: "
+            f"{100 * trusts['manifold']:.1f}% on the curved map, {100 * trusts['pca']:.1f}% on principal components."
+        ]
+        shown = "the curved map so far" if curved else "the map of principal components"
+        why = "as asked" if asked else "which keeps neighbours better"
+        verdict = f"The search was stopped early, and held-out rows were not asked: shown is {shown}, {why}."
+        return "manifold" if curved else "pca", verdict, how
+
+    def _by_hidden_entries(self, name: str, verdict: str, reasons: list[str]) -> tuple[str, str, list[str]]:
+        """Another map is taken if it guesses hidden entries better beyond doubt."""
+        quality = self.maps[name].quality
+        if quality is None or not self.hides:
+            return name, verdict, reasons
+        better: dict[str, tuple[float, float]] = {}
+        for other, found in self.maps.items():
+            if found.quality is not None and other not in ("pca", "manifold"):
+                gain, error = paired_gain(quality.hidden_errors, found.quality.hidden_errors)
+                if gain > _ERRORS * error:
+                    better[other] = gain, error
+        if not better:
+            return name, verdict, reasons
+        best = max(better, key=lambda other: better[other][0])
+        gain, error = better[best]
+        words = METHODS[best].words
+        reasons = [*reasons, f"Error on hidden entries falls by {gain:.3g} ± {error:.2g} with {words}."]
+        return best, f"The map shows {words}: no other map guesses hidden entries as well.", reasons
