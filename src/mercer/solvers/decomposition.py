@@ -23,6 +23,8 @@ _FALLS, _RISES = 0.99, 1e-3
 _HOPELESS = 1e-7
 # Rounding may let the dual value rise and fall for ever: a record must be broken within so many times those rounds.
 _WITHOUT_RECORD = 10
+# No dual value is above a primal one; by so many times the least of these it is nothing but errors.
+_BEYOND_DOUBT = 10.0
 
 
 class State(Protocol):
@@ -56,6 +58,9 @@ class State(Protocol):
     def refine(self) -> None:
         """Make everything exact."""
 
+    def go_back(self, B: Array, d: Array) -> None:
+        """Take an earlier solution, exactly."""
+
 
 class Watch:
     """Tells when rounds lead nowhere: first the state is made exact, and if that does not help, they are stalled.
@@ -73,8 +78,14 @@ class Watch:
         self._seen: list[Iterate] = []
         self._least_gap = float("inf")
         self._highest_dual, self._n_since_record = -float("inf"), 0
+        self._least_primal = float("inf")
         self.tired = False
         self.stalled = False
+
+    def is_lost(self, iterate: Iterate) -> bool:
+        """Whether errors have led to values that no solution has."""
+        self._least_primal = min(self._least_primal, iterate.primal)
+        return iterate.dual - self._least_primal > _BEYOND_DOUBT * abs(self._least_primal)
 
     def look(self, iterate: Iterate) -> None:
         """Take notice of one round."""
@@ -123,9 +134,16 @@ class Decomposition(Solver):
         watch = Watch(patience, options.tol)
         state = self._start(problem, options)
         best: tuple[Array, Array, Iterate] | None = None
+        went_back = False
         progress = tqdm(desc=self.name, unit="block", disable=not options.verbose)
         try:
             for iteration in range(max_iter + 1):
+                if watch.is_lost(state.iterate) and best is not None:
+                    if went_back:
+                        status = "stalled"
+                        break
+                    state.go_back(*best[:2])
+                    went_back = True
                 watch.look(state.iterate)
                 if not state.exact and (state.iterate.relative_gap <= options.tol or state.doubtful or watch.tired):
                     state.refine()

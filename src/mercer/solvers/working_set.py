@@ -124,6 +124,11 @@ class _State:
         self._trusted_gap = _TRUSTED * self.iterate.gap
         self.exact = True
 
+    def go_back(self, B: Array, d: Array) -> None:
+        """Take an earlier solution."""
+        self.B, self.d = B.copy(), d.copy()
+        self.refine()
+
     def improve(self) -> None:
         """Choose a block, solve it with all other B fixed, update the products."""
         chosen = self._next_block()

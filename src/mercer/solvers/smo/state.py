@@ -206,6 +206,11 @@ class State:
         if balanced and self._wanted_share() < 1.0 and self._workspace.without_constant is not None:
             self._work_with(self._workspace.without_constant)  # errors of single precision were in the way
 
+    def go_back(self, B: Array, d: Array) -> None:
+        """Take earlier variables; their multipliers are found again."""
+        self._B = B / self._unit
+        self.refine()
+
     def _work_with(self, workspace: Workspace) -> None:
         """Take the columns, the order and the memory that belong to the matrix."""
         self._workspace = workspace
