@@ -116,7 +116,7 @@ def test_mixed_types_infinities_and_huge_numbers(run, tmp_path):
     )
     assert "weight: 1 entry is not a number and counts as missing" in said
     assert "height: 2 entries are infinite and count as missing" in said
-    assert "width has 1 entry that is more than 1000 times as far" in said
+    assert "width: 1 entry counts as" in said
 
 
 def test_dates_and_numbers_with_commas(run, tmp_path):

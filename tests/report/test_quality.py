@@ -3,9 +3,10 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
-from mercer.report.map_models import MapModel, coordinates_of, distances_of, far_distance, images_of
+from mercer.report.map_models import MapModel, coordinates_of, distances_of, images_of
 from mercer.report.methods import METHODS
 from mercer.report.quality import HeldOut, label_agreement, measure, neighbourhoods, paired_gain
+from mercer.report.seen_rows import far_distance
 
 
 def plane(n=150, d=6, noise=0.05):

@@ -13,6 +13,7 @@ from mercer.cli.options import Encoding, Json, ModelPath, OutFile, Quiet, TableF
 from mercer.cli.tables import result_path, write_table
 from mercer.report import InputError, MapModel, load_map, read_table
 from mercer.report.columns import counted
+from mercer.report.seen_rows import far_note
 
 
 def apply_command(
@@ -40,29 +41,28 @@ def apply_command(
             frame = read_table(file, encoding=encoding).frame
             result, notes = _rows(stored, frame) if inverse else _coordinates(stored, frame, impute)
         write_table(result, path)
-        n_far = int(result["far"].sum()) if "far" in result.columns else 0
-        if n_far:
-            notes.append(
-                f"{n_far:,} of {counted(result.height, 'row lies', 'rows lie')} far from the map; see the column far."
-            )
+        n_far = 0 if inverse else int(result["far"].sum())
         summary = {"kind": "apply", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
         talk.conclude(summary, *notes, f"Result: {path}")
 
 
 def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl.DataFrame, list[str]]:
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
-    Z, distances = model.coordinates(X), model.distances(X)
+    Z, rows = model.coordinates(X), X
+    if model.schema.has_fences:
+        rows, _ = model.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
     n_unknown = int(np.isnan(X).all(axis=1).sum())
     if n_unknown:
         notes.append(counted(n_unknown, "row has", "rows have") + " no usable entry, and no place on the map.")
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
-    result = pl.DataFrame({"row": np.arange(1, len(X) + 1), **columns, "distance": distances})
+    result = pl.DataFrame({**columns, "distance": model.distances(rows)})
     result = result.with_columns(pl.selectors.float().fill_nan(None)).with_columns(far=pl.col("distance") > model.far)
+    notes += far_note(result, "far from the map")
     if impute:
         filled = model.schema.frame(np.nan_to_num(model.filled(X)))
         notes.append(counted(model.schema.n_missing(X), "missing entry was", "missing entries were") + " filled.")
         result = result.hstack(_given_or_filled(frame, filled))
-    return result, notes
+    return model.schema.named(frame, result, model.label), notes
 
 
 def _given_or_filled(frame: pl.DataFrame, filled: pl.DataFrame) -> pl.DataFrame:
@@ -99,4 +99,4 @@ def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
         X = model.rows(Z)
     except ValueError as error:
         raise InputError(f"These coordinates are not on the map: {error}") from None
-    return model.schema.frame(X), []
+    return model.schema.named(frame, model.schema.frame(X), model.label), []

@@ -21,14 +21,17 @@ def predict_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the target of new rows."""
+    """Predict the target of new rows.
+
+    Rows that are far from all that the machine has seen are flagged.
+    """
     path = result_path(out, file, "predictions")
     with conversation(quiet, as_json) as talk:
         stored = load_machine(model)
         with talk.working():
             frame = read_table(file, encoding=encoding).frame
-            X, notes = stored.schema.matrix(frame, allow_missing_columns=impute)
-            result = stored.predict(X)
+            result, notes = stored.predict_table(frame, impute=impute)
         write_table(result, path)
-        summary = {"kind": "predict", "n_rows": result.height, "notes": notes, "result": str(path)}
+        n_far = int(result["far"].sum()) if stored.seen is not None else 0
+        summary = {"kind": "predict", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
         talk.conclude(summary, *notes, f"Result: {path}")

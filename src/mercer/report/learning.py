@@ -34,6 +34,7 @@ from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.memory import refuse_if_too_large
 from mercer.report.progress import Progress, Stages
 from mercer.report.schema import TableSchema
+from mercer.report.seen_rows import SeenRows, far_note
 from mercer.report.targets import LearningProblem, Target
 from mercer.solvers import Iterate
 
@@ -98,12 +99,27 @@ class MachineModel:
         Of the same.
     schema, target : TableSchema, Target
         How tables become rows, and what predictions mean.
+    seen : SeenRows or None
+        What it was fitted to; the first model files did not tell.
     """
 
     machine: Any
     band: Any
     schema: TableSchema
     target: Target
+    seen: SeenRows | None = None
+
+    def predict_table(self, frame: pl.DataFrame, *, impute: bool = False) -> tuple[pl.DataFrame, list[str]]:
+        """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
+        X, notes = self.schema.matrix(frame, allow_missing_columns=impute)
+        result = self.predict(X)
+        if self.seen is not None:
+            if self.schema.has_fences:
+                X, _ = self.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
+            result = result.with_columns(distance=self.seen.distances(np.nan_to_num(X)))
+            result = result.with_columns(far=pl.col("distance") > self.seen.far)
+            notes = [*notes, *far_note(result, "far from what the machine has seen: their predictions are guesses")]
+        return self.schema.named(frame, result, self.target.name), notes
 
     def predict(self, X: Array) -> pl.DataFrame:
         """Predictions for rows of numbers, in the units of the table."""
@@ -215,6 +231,11 @@ def fit_machine(
             except KeyboardInterrupt:
                 fitter.stopped = True
     said = [*unsettled("the machine", caught), *in_plain_words("the machine", caught)]
+    if settings.band is not None and model.band is None:
+        said.append(
+            f"The band for {100 * settings.band:.3g}% is not there: the work was stopped before it was ready. Give it "
+            "more time, or fewer rows."
+        )
     held_out = part.predict(X[test])
     truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
     held_out = held_out.with_columns(truth=pl.Series(truth))
@@ -329,7 +350,8 @@ class _Fitter:
         # Who watches is not for the model file.
         for estimator in (machine, *((band, band.lower_, band.upper_) if band is not None else ())):
             estimator.set_params(callback=None)
-        return MachineModel(machine, band, self._problem.schema, target)
+        seen = SeenRows.of(X, seed=self._settings.seed)
+        return MachineModel(machine, band, self._problem.schema, target, seen)
 
 
 def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:

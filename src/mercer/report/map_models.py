@@ -16,8 +16,6 @@ Array = NDArray[Any]
 
 # Rounds of filling missing entries by what the map makes of the row, for maps that do not take missing ones.
 _ROUNDS = 15
-# A row is far if its distance is more than this many times that of 99% of the training rows.
-_FAR_FACTOR, _FAR_SHARE = 1.5, 0.99
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,8 @@ class MapModel:
         Number of coordinates.
     far : float
         Distance beyond which rows are far from the map.
+    label : str or None
+        The column of labels, which new tables may have, too.
     """
 
     estimator: Any
@@ -46,6 +46,7 @@ class MapModel:
     takes_missing: bool
     dim: int
     far: float = np.inf
+    label: str | None = None
 
     def coordinates(self, X: Array) -> Array:
         """Coordinates of rows of numbers; NaN for rows of which nothing is known."""
@@ -72,11 +73,6 @@ def _where_known(X: Array, n_columns: int, function: Callable[[Array], Array]) -
     if known.any():
         values[known] = function(X[known])
     return values
-
-
-def far_distance(distances: Array) -> float:
-    """The distance beyond which a row is far, from those of the training rows."""
-    return _FAR_FACTOR * float(np.nanquantile(distances, _FAR_SHARE))
 
 
 def coordinates_of(estimator: Any, X: Array, takes_missing: bool) -> Array:

@@ -46,13 +46,11 @@ def embedding_file(result: MapResult) -> bytes:
     height, dim = result.table.frame.height, result.embedding.shape[1]
     Z, distances = np.full((height, dim), np.nan), np.full(height, np.nan)
     Z[result.rows], distances[result.rows] = result.embedding, result.distances
-    columns: dict[str, Any] = {"row": np.arange(1, height + 1)}
-    if result.label is not None:
-        columns[result.label] = result.table.frame[result.label]
-    columns |= {f"coordinate_{c + 1}": Z[:, c] for c in range(dim)}
+    columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(dim)}
     frame = pl.DataFrame({**columns, "distance": distances}).with_columns(pl.selectors.float().fill_nan(None))
+    frame = frame.with_columns(far=pl.col("distance") > result.model.far)
     file = io.BytesIO()
-    frame.with_columns(far=pl.col("distance") > result.model.far).write_parquet(file)
+    result.model.schema.named(result.table.frame, frame, result.label).write_parquet(file)
     return file.getvalue()
 
 

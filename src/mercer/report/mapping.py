@@ -16,12 +16,13 @@ from mercer.report.errors import InputError, MemoryRefusal
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.labels import labels_of, twin_of_label
 from mercer.report.map_choice import FittedMap, MapChoice
-from mercer.report.map_models import MapModel, distances_of, far_distance
+from mercer.report.map_models import MapModel, distances_of
 from mercer.report.memory import refuse_if_too_large
 from mercer.report.methods import METHODS, MapSettings
 from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure
-from mercer.report.schema import TableSchema, notes_and_warnings
+from mercer.report.schema import TableSchema
+from mercer.report.seen_rows import far_distance
 from mercer.report.tables import Table
 
 Array = NDArray[Any]
@@ -121,7 +122,7 @@ def make_map(
     (60, 2)
     """
     settings = settings or MapSettings()
-    not_features = [*drop, *([label] if label else [])]
+    not_features = [*drop, *([label] if label is not None else [])]
     table.check_columns(*not_features)
     schema, notes = TableSchema.learn(table, not_features)
     X, _ = schema.matrix(table.frame)
@@ -161,8 +162,7 @@ class _Mapping:
         choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
-        said, warned = notes_and_warnings(notes)
-        distances = distances_of(chosen.estimator, self._X, method.takes_missing)
+        distances = distances_of(chosen.estimator, self._unclipped(), method.takes_missing)
         model = MapModel(
             chosen.estimator,
             self._schema,
@@ -170,12 +170,18 @@ class _Mapping:
             method.takes_missing,
             chosen.embedding.shape[1],
             far_distance(distances),
+            self._label,
         )
         return MapResult(
             self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict, reasons,
-            [*self._table.notes, *said, *self._notes], [*warned, *self._all_warnings(name)],
+            [*self._table.notes, *notes, *self._notes], self._all_warnings(name),
             self._label, self._settings, self._interrupted,
         )  # fmt: skip
+
+    def _unclipped(self) -> Array:
+        if not self._schema.has_fences:
+            return self._X
+        return self._schema.matrix(self._table.frame, clipped=False)[0][self._rows]
 
     # Fits ------------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -20,12 +21,17 @@ Array = NDArray[Any]
 MOST_CATEGORIES = 20
 # A column of text is one of numbers if this share of its entries can be read as such.
 _NUMBERS_SHARE = 0.9
-# An entry that is so many times farther from the median than the middle half of the entries is worth a warning.
-_FAR_OUT = 1000.0
+# Entries that are more than so many times as far from the median as the quartiles are from each other are moved there:
+# they would hide all other differences.
+_FENCE = 20.0
 # Columns that differ by less than this share of their largest entry are constant.
 _CONSTANT = 1e-12
-# What sentences begin with that are warnings.
-_WARNING = "Warning: "
+# Farther from the mean than this, in standard deviations, nothing is different.
+_FARTHEST = 1e6
+# Names of columns that tell rows apart: id, customer_id, Kunden-Nr., rowID, index.
+_NAMES_OF_IDS = re.compile(r"(?i:(?:^|[\W_])(?:id|uuid|key|nr)\W*$|^index$)|(?<=[a-z])(?:Id|ID|Nr)$")
+# A column that grows by one, or not at all, from row to row counts the rows, but for this share of them.
+_COUNTING = 0.98
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Column:
         The values of a category, one indicator for each.
     dtype : str
         The kind of a date.
+    fences : pair of float or None
+        Entries beyond are moved there; None if none had to be.
     """
 
     name: str
@@ -53,18 +61,27 @@ class Column:
     scale: float
     categories: tuple[str, ...] = ()
     dtype: str = ""
+    fences: tuple[float, float] | None = None
 
     @property
     def features(self) -> list[str]:
         """Names of the columns of numbers."""
         return [f"{self.name} = {value}" for value in self.categories] or [self.name]
 
-    def encoded(self, series: pl.Series) -> tuple[Array, list[str]]:
-        """Columns of numbers, NaN where entries are missing; and what the user should know."""
+    def encoded(self, series: pl.Series, *, clipped: bool = True) -> tuple[Array, list[str]]:
+        """Columns of numbers, NaN where entries are missing; and what the user should know.
+
+        With `clipped`, entries beyond the fences are moved there; otherwise only so near that squares are finite.
+        """
         if self.kind == "category":
             return self._indicators(series)
         reading = read_numbers(series)
-        return ((reading.values - self.center[0]) / self.scale)[:, None], reading.notes(self.name)
+        values = reading.values
+        if clipped and self.fences is not None:
+            values = np.clip(values, *self.fences)
+        with np.errstate(over="ignore"):
+            standardised = (values - self.center[0]) / self.scale
+        return np.clip(standardised, -_FARTHEST, _FARTHEST)[:, None], reading.notes(self.name)
 
     def _indicators(self, series: pl.Series) -> tuple[Array, list[str]]:
         texts = read_texts(series)
@@ -96,6 +113,8 @@ class TableSchema:
         Those that are used.
     left_out : tuple of str
         Columns that were there and are not used.
+    names : tuple of str
+        Those of them that tell rows apart: numbers that count them, ids, texts of many values.
     image_shape : pair of int, optional
         If rows are images.
 
@@ -115,6 +134,7 @@ class TableSchema:
     columns: tuple[Column, ...]
     left_out: tuple[str, ...] = ()
     image_shape: tuple[int, int] | None = None
+    names: tuple[str, ...] = ()
 
     @classmethod
     def learn(cls, table: Table, not_features: Sequence[str] = ()) -> tuple[Self, list[str]]:
@@ -129,22 +149,25 @@ class TableSchema:
         """
         if table.image_shape is not None:
             return cls._of_images(table, not_features)
-        columns, notes = [], []
+        columns, notes, names = [], [], []
         for series in table.frame.get_columns():
             if series.name in not_features:
                 continue
-            column, note = _learned(series)
-            notes += note
-            if column is not None:
-                columns.append(column)
+            meaning = _learned(series)
+            notes += meaning.notes
+            if meaning.column is not None:
+                columns.append(meaning.column)
+            if meaning.names_rows:
+                names.append(series.name)
         if not columns:
             raise InputError(
                 f"{table.name} has no column that can be used: numbers that differ, dates, or texts of at most "
                 f"{MOST_CATEGORIES} values. " + " ".join(notes)
             )
-        used = {column.name for column in columns}
-        schema = cls(tuple(columns), tuple(name for name in table.frame.columns if name not in used))
-        return schema, [schema._in_words(), *notes]
+        used = [column.name for column in columns]
+        left_out = tuple(name for name in table.frame.columns if name not in used)
+        schema = cls(tuple(columns), left_out, names=tuple(names))
+        return schema, [schema._in_words(), *notes, *_copies(table.frame.select(used))]
 
     @classmethod
     def _of_images(cls, table: Table, not_features: Sequence[str]) -> tuple[Self, list[str]]:
@@ -164,7 +187,8 @@ class TableSchema:
         unused = [name for name in others if name not in not_features]
         if unused:
             notes.append(f"Rows are images, so that other columns are not used for the map: {_some(unused)}.")
-        return cls(tuple(columns), others, table.image_shape), notes
+        texts = tuple(name for name in unused if table.frame[name].dtype == pl.String)
+        return cls(tuple(columns), others, table.image_shape, texts), notes
 
     def _in_words(self) -> str:
         counts = {kind: sum(column.kind == kind for column in self.columns) for kind in ("number", "date", "category")}
@@ -190,7 +214,25 @@ class TableSchema:
             start += len(column.features)
         return groups
 
-    def matrix(self, frame: pl.DataFrame, *, allow_missing_columns: bool = False) -> tuple[Array, list[str]]:
+    def named(self, frame: pl.DataFrame, results: pl.DataFrame, label: str | None) -> pl.DataFrame:
+        """Results for the rows of a table, with what tells the rows apart before them.
+
+        That is their number, the columns that name them, and their label; what has the name of a result is called
+        "... (given)".
+        """
+        carried = [name for name in dict.fromkeys([*self.names, label]) if name in frame.columns]
+        taken = ["row", *results.columns]
+        columns = [frame[name].alias(f"{name} (given)" if name in taken else name) for name in carried]
+        return pl.DataFrame([pl.Series("row", np.arange(1, frame.height + 1)), *columns, *results.get_columns()])
+
+    @property
+    def has_fences(self) -> bool:
+        """Whether entries of any column are moved."""
+        return any(column.fences is not None for column in self.columns)
+
+    def matrix(
+        self, frame: pl.DataFrame, *, allow_missing_columns: bool = False, clipped: bool = True
+    ) -> tuple[Array, list[str]]:
         """Rows of numbers, NaN where entries are missing, and what the user should know.
 
         Columns may come in another order, and others may be there, too.
@@ -201,6 +243,8 @@ class TableSchema:
             Old or new rows.
         allow_missing_columns : bool
             Whether columns that are not there count as missing entries; else they are an error.
+        clipped : bool
+            Whether entries beyond the fences of their columns are moved there.
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent and (not allow_missing_columns or len(absent) == len(self.columns)):
@@ -218,7 +262,7 @@ class TableSchema:
             if column.name in absent:
                 parts.append(np.full((frame.height, len(column.features)), np.nan))
                 continue
-            values, more = column.encoded(frame[column.name])
+            values, more = column.encoded(frame[column.name], clipped=clipped)
             parts.append(values)
             notes += more
         return np.hstack(parts), notes
@@ -240,6 +284,7 @@ class TableSchema:
             "columns": [asdict(column) for column in self.columns],
             "left_out": list(self.left_out),
             "image_shape": None if self.image_shape is None else list(self.image_shape),
+            "names": list(self.names),
         }
 
     @classmethod
@@ -248,79 +293,116 @@ class TableSchema:
         columns = [
             Column(
                 column["name"], column["kind"], tuple(map(float, column["center"])), float(column["scale"]),
-                tuple(column["categories"]), column["dtype"],
+                tuple(column["categories"]), column["dtype"], _pair(column.get("fences")),
             )
             for column in values["columns"]
         ]  # fmt: skip
-        shape = values["image_shape"]
-        return cls(tuple(columns), tuple(values["left_out"]), None if shape is None else (shape[0], shape[1]))
+        # The first model files had no names.
+        names = tuple(values.get("names", ()))
+        return cls(tuple(columns), tuple(values["left_out"]), _pair(values["image_shape"]), names)
 
 
-def notes_and_warnings(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Sentences about a table, those that are warnings apart."""
-    notes = [sentence for sentence in sentences if not sentence.startswith(_WARNING)]
-    return notes, [sentence.removeprefix(_WARNING) for sentence in sentences if sentence.startswith(_WARNING)]
+def _pair(values: Any) -> Any:
+    return None if values is None else (values[0], values[1])
 
 
 # One column ----------------------------------------------------------------------------------------------------------
 
 
-def _learned(series: pl.Series) -> tuple[Column | None, list[str]]:
-    """The meaning of a column, or None if it is not used; and what to say of it."""
+@dataclass(frozen=True)
+class _Meaning:
+    """A column that is used, or None; what to say of it; and whether it tells rows apart."""
+
+    column: Column | None
+    notes: list[str]
+    names_rows: bool = False
+
+
+def _learned(series: pl.Series) -> _Meaning:
     name, dtype = series.name, series.dtype
     if series.null_count() == len(series):
-        return None, [f"{name} is not used: it is empty."]
+        return _Meaning(None, [f"{name} is not used: it is empty."])
     kind = DATES.of(dtype)
     if kind is not None:
-        return _number(name, "date", read_numbers(series), series, kind)
+        return _number(name, "date", read_numbers(series), kind)
     if dtype.is_numeric() or dtype == pl.Boolean:
-        return _number(name, "number", read_numbers(series), series, "")
+        return _number(name, "number", read_numbers(series), "")
     if dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return None, [f"{name} is not used: it holds {dtype}, which are no numbers and no texts."]
+        return _Meaning(None, [f"{name} is not used: it holds {dtype}, which are no numbers and no texts."])
     reading = read_numbers(series)
     if reading.n_unreadable <= (1 - _NUMBERS_SHARE) * (len(series) - series.null_count()):
-        return _number(name, "number", reading, series, "")
+        return _number(name, "number", reading, "")
     return _category(series)
 
 
-def _number(name: str, kind: str, reading: Reading, series: pl.Series, dtype: str) -> tuple[Column | None, list[str]]:
+def _number(name: str, kind: str, reading: Reading, dtype: str) -> _Meaning:
     notes = reading.notes(name)
     x = reading.values[np.isfinite(reading.values)]
-    largest = float(np.abs(x).max(initial=0.0)) or 1.0
     if not x.size:
-        return None, [*notes, f"{name} is not used: it holds no number."]
+        return _Meaning(None, [*notes, f"{name} is not used: it holds no number."])
+    fences = _fences(x)
+    if fences is not None:
+        entries = counted(int(np.sum((x < fences[0]) | (x > fences[1]))), "entry counts", "entries count")
+        x = np.clip(x, *fences)
+        low, high = (_shown(fence, kind, dtype) for fence in fences)
+        notes.append(f"{name}: {entries} as {low} or {high}, being farther out; they would hide all other differences.")
     # In units of the largest entry, squares of huge numbers do not overflow.
-    x = x / largest
-    if np.ptp(x) <= _CONSTANT:
-        return None, [*notes, f"{name} is not used: it is the same in all rows."]
-    if kind == "number" and len(x) == len(series) > 2 and series.dtype.is_integer() and _counts_rows(series):
-        return None, [*notes, f"{name} is not used: it counts the rows."]
-    low, median, high = np.quantile(x, [0.25, 0.5, 0.75])
-    n_far = int(np.sum(np.abs(x - median) > _FAR_OUT * (high - low))) if high > low else 0
-    if n_far:
-        entries = counted(n_far, "entry that is", "entries that are")
-        notes.append(
-            f"{_WARNING}{name} has {entries} more than {_FAR_OUT:.0f} times as far from the middle as most; such "
-            "entries hide all other differences. Correct them, or leave the column out with --drop."
-        )
-    center, scale = float(x.mean()) * largest, float(x.std()) * largest
-    return Column(name, kind, (center,), scale, (), dtype), notes
+    largest = float(np.abs(x).max()) or 1.0
+    if np.ptp(x / largest) <= _CONSTANT:
+        return _Meaning(None, [*notes, f"{name} is not used: it is the same in all rows."])
+    why = _why_names(name, x) if kind == "number" else None
+    if why is not None:
+        return _Meaning(None, [*notes, f"{name} is not used: {why}."], names_rows=True)
+    center, scale = float((x / largest).mean()) * largest, float((x / largest).std()) * largest
+    return _Meaning(Column(name, kind, (center,), scale, (), dtype, fences), notes)
 
 
-def _counts_rows(series: pl.Series) -> bool:
-    return bool((series.diff().drop_nulls() == 1).all())
+def _fences(x: Array) -> tuple[float, float] | None:
+    """Bounds for entries that are far from all others, if there are such."""
+    with np.errstate(over="ignore"):  # no width is too large
+        low, median, high = np.quantile(x, [0.25, 0.5, 0.75])
+        width = _FENCE * (high - low)
+        if width == 0 or np.abs(x - median).max() <= width:
+            return None
+    return float(median - width), float(median + width)
 
 
-def _category(series: pl.Series) -> tuple[Column | None, list[str]]:
+def _shown(value: float, kind: str, dtype: str) -> str:
+    if kind == "number":
+        return f"{value:.4g}"
+    return str(DATES[dtype].from_numbers(pl.Series([value]))[0])
+
+
+def _why_names(name: str, x: Array) -> str | None:
+    """Why whole numbers tell rows apart and measure nothing; None if they may measure something."""
+    if len(x) < 3 or np.any(x != np.round(x)):
+        return None
+    steps = np.diff(x)
+    if np.mean(steps == 1) + np.mean(steps == 0) >= _COUNTING and np.mean(steps == 1) > 0.5:
+        return "it counts the rows"
+    if _NAMES_OF_IDS.search(name) and len(np.unique(x)) > MOST_CATEGORIES:
+        return "its name and its whole numbers say that it tells rows apart"
+    return None
+
+
+def _copies(frame: pl.DataFrame) -> list[str]:
+    n_copies = frame.height - frame.n_unique()
+    if not n_copies:
+        return []
+    return [counted(n_copies, "row repeats", "rows repeat") + " another one in all columns that are used."]
+
+
+def _category(series: pl.Series) -> _Meaning:
     texts = [text for text in read_texts(series) if text is not None]
     values = sorted(set(texts))
     if len(values) == 1:
-        return None, [f"{series.name} is not used: it is the same in all rows."]
+        return _Meaning(None, [f"{series.name} is not used: it is the same in all rows."])
     if len(values) > MOST_CATEGORIES:
-        return None, [f"{series.name} is not used: {len(values)} different texts are names, not categories."]
+        note = f"{series.name} is not used: {len(values)} different texts are names, not categories."
+        return _Meaning(None, [note], names_rows=True)
     shares = np.array([texts.count(value) for value in values]) / len(texts)
     scale = float(np.sqrt(np.sum(shares * (1 - shares))))
-    return Column(series.name, "category", tuple(map(float, shares)), scale, tuple(values)), []
+    return _Meaning(Column(series.name, "category", tuple(map(float, shares)), scale, tuple(values)), [])
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

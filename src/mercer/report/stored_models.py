@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from mercer.report.learning import MachineModel
 from mercer.report.map_models import MapModel
 from mercer.report.model_files import ModelFile, load_model
 from mercer.report.schema import TableSchema
+from mercer.report.seen_rows import SeenRows
 from mercer.report.targets import Target
 
 _COMMANDS = {"map": "mercer apply", "machine": "mercer predict"}
@@ -20,7 +22,7 @@ def stored_map(model: MapModel) -> ModelFile:
     """What the file of a map holds."""
     facts = {
         "schema": model.schema.to_json(), "method": model.method, "takes_missing": model.takes_missing,
-        "dim": model.dim, "far": model.far,
+        "dim": model.dim, "far": model.far, "label": model.label,
     }  # fmt: skip
     return ModelFile("map", {"estimator": model.estimator}, facts)
 
@@ -31,14 +33,17 @@ def load_map(path: str | Path) -> MapModel:
     facts, far = file.facts, file.facts["far"]
     return MapModel(
         file.objects["estimator"], TableSchema.from_json(facts["schema"]), facts["method"], facts["takes_missing"],
-        facts["dim"], np.inf if far is None else far,
+        facts["dim"], np.inf if far is None else far, facts.get("label"),
     )  # fmt: skip
 
 
 def stored_machine(model: MachineModel) -> ModelFile:
     """What the file of a machine holds."""
-    facts = {"schema": model.schema.to_json(), "target": model.target.to_json()}
-    return ModelFile("machine", {"machine": model.machine, "band": model.band}, facts)
+    facts: dict[str, Any] = {"schema": model.schema.to_json(), "target": model.target.to_json()}
+    objects = {"machine": model.machine, "band": model.band}
+    if model.seen is not None:
+        objects["seen"], facts["far"] = model.seen.rows, model.seen.far
+    return ModelFile("machine", objects, facts)
 
 
 def load_machine(path: str | Path) -> MachineModel:
@@ -49,7 +54,8 @@ def load_machine(path: str | Path) -> MachineModel:
     if band is not None and not hasattr(band, "margin_"):
         # Bands of the first model files had none, and later ones had it beside them.
         band.margin_ = file.facts.get("margin", 0.0)
-    return MachineModel(machine, band, schema, target)
+    rows = file.objects.get("seen")  # the first model files had none
+    return MachineModel(machine, band, schema, target, None if rows is None else SeenRows(rows, file.facts["far"]))
 
 
 def _load(path: str | Path, kind: str) -> ModelFile:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mercer.report.columns import counted, read_numbers, read_texts
 from mercer.report.errors import InputError
-from mercer.report.schema import MOST_CATEGORIES, TableSchema, notes_and_warnings
+from mercer.report.leaks import leaks
+from mercer.report.schema import MOST_CATEGORIES, TableSchema
 from mercer.report.tables import Table
 
 Array = NDArray[Any]
@@ -99,8 +100,8 @@ class LearningProblem:
         if len(rows) < table.frame.height:
             n_lost = table.frame.height - len(rows)
             notes.append(counted(n_lost, f"row without {target} was", f"rows without {target} were") + " left out.")
-        said, warned = notes_and_warnings([*table.notes, *notes])
-        return cls(table, schema, learned, np.nan_to_num(X), values[rows], rows, said, warned)
+        warned = leaks(table.frame[rows], schema, target, values[rows])
+        return cls(table, schema, learned, np.nan_to_num(X), values[rows], rows, [*table.notes, *notes], warned)
 
 
 def _read(series: pl.Series, task: str) -> tuple[Array, Array, Target]:
