@@ -1,38 +1,41 @@
-# Every target makes its own virtual environment: a clean clone needs Python >= 3.11, pip and make.
+# One virtual environment, filled by what each target needs: a clean clone needs Python >= 3.11, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
 
 .PHONY: demo examples test test-all check bench clean
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,bench]"
-	touch $(READY)
 
-demo: $(READY)
+# One stamp for each extra of pyproject.toml: $(VENV)/.ready-cli, .ready-test, .ready-bench.
+# $(BIN)/python must exist, but its date does not count: it is a link, and its date is that of the system's Python.
+$(VENV)/.ready-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	touch $@
+
+demo: $(VENV)/.ready-cli
 	$(BIN)/mercer demo --out demo
 
-examples: $(READY)
+examples: $(VENV)/.ready-cli
 	for file in examples/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 # One process for each core, with one thread of BLAS: cores that wait for each other cost more than they give.
 test test-all: export OPENBLAS_NUM_THREADS = 1
 
-test: $(READY)
+test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
-test-all: $(READY)
+test-all: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" --cov --cov-report=term
 
-check: $(READY)
+check: $(VENV)/.ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(VENV)/.ready-bench
 	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:

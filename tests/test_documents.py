@@ -10,17 +10,45 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in DOCUMENTS if "```python" in page.read_text() and page.stem != "CONTRIBUTING"]
+PRINTED = {"kernels": ["passes:"], "machines": ["optimal"]}
 
 
-def test_readme_code_runs(capsys, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_code_of_a_page_runs(page, capsys):
     scope = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), scope)
+    for block in python_blocks(page):
+        exec(compile(block, page.name, "exec"), scope)
     printed = capsys.readouterr().out
-    assert "passes:" in printed
-    assert "optimal" in printed
+    for words in PRINTED.get(page.stem, []):
+        assert words in printed
+
+
+def test_pages_with_code_are_found():
+    assert {page.stem for page in PAGES} >= {"README", "kernels", "machines", "diagnosis", "maps"}
+
+
+def test_commands_of_the_readme_exist():
+    from typer.main import get_command
+
+    from mercer.cli import app
+
+    lines = re.findall(r"^\$ mercer (.*)$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert {line.split()[0] for line in lines} == set(get_command(app).commands)
+    for line in lines:
+        name, *words = line.split("#")[0].split()
+        get_command(app).commands[name].make_context(name, words)
+
+
+def test_links_of_the_pages_lead_somewhere():
+    for page in DOCUMENTS:
+        for target in re.findall(r"\]\(([A-Za-z:/._-]{3,})\)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), (page.name, target)
 
 
 def test_kernel_of_the_contributing_guide_passes():
@@ -28,7 +56,7 @@ def test_kernel_of_the_contributing_guide_passes():
 
     from mercer.kernels import Stationary, check_kernel
 
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
+    (code,) = python_blocks(ROOT / "CONTRIBUTING.md")
     scope = {"Stationary": Stationary}
     exec(compile(code, "CONTRIBUTING.md", "exec"), scope)
     check_kernel(scope["Cauchy"](width=0.7), np.random.default_rng(0).normal(size=(30, 1)))

@@ -9,8 +9,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "plots", "problems",
-    "quantizers", "regularizers", "relevance", "report", "solvers",
+    "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "metrics", "plots",
+    "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -21,6 +21,7 @@ _ESTIMATORS = {
     "KernelRidge": "machines",
     "QuantileBand": "machines",
     "RejectingClassifier": "machines",
+    "LearnedMetric": "metrics",
     "RelevantDimensions": "relevance",
     "KernelPCRegressor": "relevance",
     "KernelPCClassifier": "relevance",

@@ -170,11 +170,11 @@ def no_permission(*args, **options):
 
 
 def test_a_full_disk_leaves_what_was_there(run, tmp_path, blobs, monkeypatch):
-    from mercer.report import outputs
+    from mercer.report import drafts
 
     run("map", blobs.name, *FAST)
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    write, written = outputs.write_through, []
+    write, written = drafts.write_through, []
 
     def nearly_full(path, content):
         if len(written) == 2:
@@ -182,23 +182,23 @@ def test_a_full_disk_leaves_what_was_there(run, tmp_path, blobs, monkeypatch):
         written.append(path)
         write(path, content)
 
-    monkeypatch.setattr(outputs, "write_through", nearly_full)
+    monkeypatch.setattr(drafts, "write_through", nearly_full)
     result = run("map", blobs.name, "--label", "kind", *FAST, code=ExitCode.OUTPUT)
     assert "the disk is full" in result.output
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     written.clear()
     monkeypatch.setattr(
-        outputs, "write_through", lambda path, content: nearly_full(*(written.extend([1, 1]) or (path, content)))
+        drafts, "write_through", lambda path, content: nearly_full(*(written.extend([1, 1]) or (path, content)))
     )
     run("apply", "out/model.skops", blobs.name, "--out", "c.parquet", code=ExitCode.OUTPUT)
     only_file_is(tmp_path, "blobs.csv", "out")
 
 
 def test_too_little_memory(run, tmp_path, blobs, monkeypatch):
-    monkeypatch.setattr("mercer.report.memory.available_memory", lambda: 1e3)
+    monkeypatch.setattr("mercer.tables.memory.available_memory", lambda: 1e3)
     result = run("map", blobs.name, *FAST, code=ExitCode.MEMORY)
     assert "give fewer rows or columns" in " ".join(result.output.split())
-    monkeypatch.setattr("mercer.report.memory.available_memory", lambda: 1e8)
+    monkeypatch.setattr("mercer.tables.memory.available_memory", lambda: 1e8)
     result = run("map", blobs.name, "--method", "manifold", "--out", "out", code=ExitCode.MEMORY)
     assert "Fitting a principal manifold to 60 rows" in " ".join(result.output.split())
     only_file_is(tmp_path / "out")
@@ -218,7 +218,7 @@ def test_options_that_make_no_sense(run, blobs):
 
 
 def test_an_error_in_mercer_itself_is_a_message(run, blobs, monkeypatch):
-    monkeypatch.setattr("mercer.cli.map.make_map", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr("mercer.report.make_map", lambda *args, **options: 1 / 0)
     assert "an error in Mercer" in run("map", blobs.name, *FAST, code=ExitCode.BUG).output
 
 
@@ -232,6 +232,8 @@ def test_an_error_in_mercer_itself_is_a_message(run, blobs, monkeypatch):
         (pl.lit(None, dtype=pl.String), "y", "must have two classes or more, got nothing"),
         (pl.int_range(60).cast(pl.String) + "st", "y", "at most 50 classes"),
         (pl.col("weight") * 1e300, "y", "must be below 1e140"),
+        (pl.col("weight") * 1e-310, "y", "must be below 1e140 and reach 1e-140"),
+        ((pl.int_range(60) % 40).cast(pl.String) + "st", "y", "must have two rows or more for each class"),
     ],
 )  # fmt: skip
 def test_targets_that_cannot_be_learned(run, tmp_path, command, column, target, words):

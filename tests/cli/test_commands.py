@@ -193,7 +193,7 @@ def test_ctrl_c_before_there_is_a_machine(run, tmp_path, line, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.report.learning.KernelRidge", interrupted)
+    monkeypatch.setattr("mercer.report.kernel_choice.KernelRidge", interrupted)
     assert "stopped before there was anything to write" in run(*line, "--out", "o", code=ExitCode.STOPPED).output
     only_file_is(tmp_path / "o")
 
@@ -214,17 +214,30 @@ def test_a_time_limit_of_a_machine(run, tmp_path, line, monkeypatch):
     assert json.loads((tmp_path / "o/summary.json").read_text())["partial"]
 
 
-def test_ctrl_c_in_the_demo(run, tmp_path, monkeypatch):
-    from mercer.report.demo import STATIONS
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_band_that_the_time_limit_took_is_told_everywhere(run, tmp_path, line, monkeypatch):
+    from mercer.machines import QuantileBand
+
+    monkeypatch.setattr(QuantileBand, "fit", lambda self, X, y: time.sleep(60))
+    said = run(*line, "--out", "o", "--time-limit", "4").output
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    for text in (said, " ".join(summary["warnings"]), (tmp_path / "o/report.html").read_text()):
+        assert "The band for 80% is not there" in " ".join(text.split())
+    assert summary["partial"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, ExitCode.STOPPED), (signal.SIGTERM, ExitCode.TERMINATED)])
+def test_signals_in_the_demo(run, tmp_path, monkeypatch, number, code):
+    from mercer.report.demo import STATIONS, Findings
 
     def stopped_tour():
-        yield STATIONS[-1], {"report.html": b"<p>circle</p>"}, "A circle."
-        raise KeyboardInterrupt
+        yield STATIONS[-1], Findings({"report.html": b"<p>circle</p>"}, "A circle.", "")
+        signal.raise_signal(number)
 
-    monkeypatch.setattr("mercer.cli.demo.tour", stopped_tour)
-    said = run("demo", "--out", "tour", code=ExitCode.STOPPED).output
+    monkeypatch.setattr("mercer.report.demo.tour", stopped_tour)
+    said = run("demo", "--out", "tour", code=code).output
     assert "A circle." in said
-    only_file_is(tmp_path / "tour", "circle", "index.html")
+    only_file_is(tmp_path / "tour", "circle", "index.html", "summary.json", "times.json")
     assert "Partial." in (tmp_path / "tour/index.html").read_text()
 
 
@@ -348,7 +361,9 @@ def test_eigenmaps_of_many_rows(run, tmp_path):
 def test_demo(run, tmp_path):
     said = run("demo", "--out", "tour").output
     assert "tour/index.html" in said
-    only_file_is(tmp_path / "tour", "index.html", "circle", "diagnosis", "machine", "digits")
+    files = ("index.html", "summary.json", "times.json")
+    only_file_is(tmp_path / "tour", *files, "circle", "diagnosis", "machine", "digits")
+    assert (tmp_path / "tour/index.html").read_text().count("<svg") == 4
 
 
 @pytest.mark.slow

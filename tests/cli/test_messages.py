@@ -1,9 +1,13 @@
 import io
+import re
+import time
 
 import pytest
 from rich.console import Console
 
+from mercer.cli import work as working
 from mercer.cli.messages import Conversation
+from mercer.cli.stopping import Stopping
 
 
 @pytest.fixture
@@ -19,7 +23,7 @@ def test_bars_show_the_objective_and_the_time_left(terminal):
     with talk.working() as work:
         assert work.watched
         assert not work("fitting a map", 0.25, 0.12345)
-        work._bars.tasks[0].start_time -= 30  # as if half a minute had passed
+        work._begin -= 30  # as if half a minute had passed
         work("fitting a map", 0.25, 0.12345)
         work._bars.refresh()
     assert "fitting a map" in seen.getvalue()
@@ -30,7 +34,7 @@ def test_bars_show_the_objective_and_the_time_left(terminal):
 def test_time_left_in_minutes_and_at_the_end(terminal):
     talk, seen = terminal
     with talk.working() as work:
-        work._bars.tasks[0].start_time -= 300
+        work._begin -= 300
         work("fitting", 0.5)
         work._bars.refresh()
         work("writing", 1.0)
@@ -45,3 +49,55 @@ def test_quiet_and_json_show_nothing(options, capsys):
         assert not work.watched
         work("fitting", 0.5, 1.0)
     assert capsys.readouterr() == ("", "")
+
+
+def test_bars_fit_a_terminal_of_80_columns():
+    talk, seen = Conversation(quiet=False, as_json=False), io.StringIO()
+    talk._errors = Console(file=seen, force_terminal=True, width=80, color_system=None)
+    with talk.working() as work:
+        work._begin -= 6000
+        work("measuring unsupervised kernel regression", 0.5, -1.2345678e-10)
+        work._bars.refresh()
+    bars = [line for line in re.split(r"\x1b\[[^a-zA-Z]*[a-zA-Z]|[\r\n]", seen.getvalue()) if "left" in line]
+    assert bars
+    for bar in bars:
+        assert len(bar) <= 80
+        assert "about 100 min left" in bar
+        assert "measuring" in bar
+
+
+def test_lines_where_there_is_no_terminal(monkeypatch, capfd):
+    monkeypatch.setattr(working, "_PAUSE", 0.02)
+    with Conversation(quiet=False, as_json=False).working() as work:
+        assert work.watched
+        work("a stage whose name is longer than any line of a terminal of the usual width may be", 0.5)
+        work._begin -= 600
+        time.sleep(0.2)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert lines[-1].startswith("mercer: a stage")
+    assert lines[-1].endswith("..., 50% after 10 min, about 10 min left")
+    assert max(map(len, lines)) <= 79
+
+
+def test_the_time_left_never_exceeds_the_limit():
+    work = working.Work(Stopping(time_limit=30.0), watched=True)
+    assert 29 < work.left() <= 30
+    work._begin -= 20
+    work("fitting", 0.1)
+    assert 9 < work.left() <= 10
+    work("fitting", 0.9)
+    assert 2 < work.left() < 2.5
+    work._begin -= 20
+    assert work.left() == 0
+    assert working.Work(Stopping(), watched=True).left() is None
+
+
+def test_results_are_broken_between_words_on_a_terminal():
+    talk, seen = Conversation(quiet=False, as_json=False), io.StringIO()
+    talk._results = Console(file=seen, force_terminal=True, width=40, color_system=None)
+    path = "/a/path/that/is/longer/than/the/line/of/the/terminal/report.html"
+    talk.say("Some words " * 10, f"Report: {path}")
+    lines = seen.getvalue().splitlines()
+    assert all(len(line.rstrip()) <= 40 or line.rstrip() == path for line in lines), lines
+    assert path in [line.rstrip() for line in lines]

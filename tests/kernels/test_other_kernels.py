@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import (
     chi2_kernel,
     cosine_similarity,
@@ -308,3 +309,17 @@ def test_tables_of_letters():
 
 def test_lists_are_tables_for_vectorized_functions(X):
     np.testing.assert_allclose(FromFunction(sigmoid_kernel, vectorized=True)(X.tolist()), sigmoid_kernel(X))
+
+
+@pytest.mark.parametrize("shape", [(900, 700), (900, 20), (20, 900), (900, 3)])
+@pytest.mark.parametrize("n_vectors", [1, 8, 9])
+@pytest.mark.parametrize("n_dims", [1, 6, 40])
+def test_compiled_products_of_product_laplace_are_those_of_distances(shape, n_vectors, n_dims):
+    rng = np.random.default_rng(0)
+    X, Y = (rng.normal(size=(n, n_dims)) for n in shape)
+    width, V = rng.uniform(1.0, 3.0, size=n_dims) * n_dims, rng.normal(size=(shape[1], n_vectors))
+    K = np.exp(-cdist(X / width, Y / width, "cityblock"))
+    np.testing.assert_allclose(ProductLaplace(width)(X, Y), K, atol=2e-15)
+    np.testing.assert_allclose(Gram(ProductLaplace(width), X, Y) @ V, K @ V, atol=2e-15 * np.abs(V).sum(axis=0).max())
+    square = np.exp(-cdist(X / width, X / width, "cityblock"))
+    np.testing.assert_allclose(Gram(ProductLaplace(width), X) @ X[:, :1], square @ X[:, :1], atol=1e-11)

@@ -13,8 +13,10 @@ from mercer.kernels import (
     Gaussian,
     InverseMultiquadric,
     Linear,
+    Matern,
     Multiquadric,
     RadialBSpline,
+    RationalQuadratic,
     Stationary,
     ThinPlate,
     check_kernel,
@@ -88,6 +90,16 @@ def test_data_far_from_the_origin(X):
     np.testing.assert_allclose(Exponential(1.0)(X + 1e6), Exponential(1.0)(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+@pytest.mark.parametrize("rate", [0.3, 3.0, 40.0])
+def test_rough_kernels_of_near_rows_have_all_digits(rate, n_columns):
+    """The root of an expanded square would lose half of them, and a certificate with large weights would be wrong."""
+    X = np.random.default_rng(0).normal(size=(400, n_columns))
+    square = sum((x[:, None] - x) ** 2 for x in X.T.astype(np.longdouble))
+    exact = np.exp(-np.longdouble(rate) * np.sqrt(square))
+    assert float(np.abs(Exponential(rate)(X) - exact).max()) < 2e-14
+
+
 def test_rough_kernels_see_coinciding_points_exactly(X):
     K = Exponential(5.0)(100 * X, 100 * X)
     np.testing.assert_array_equal(np.diagonal(K), 1.0)
@@ -96,7 +108,18 @@ def test_rough_kernels_see_coinciding_points_exactly(X):
 
 @pytest.mark.parametrize("omega", [0.3, 1.0, 2.7])
 @pytest.mark.parametrize(
-    "kernel", [Gaussian(0.8), Exponential(1.2), DampedOscillator(0.7), InverseMultiquadric(0.9)], ids=repr
+    "kernel",
+    [
+        Gaussian(0.8),
+        Exponential(1.2),
+        DampedOscillator(0.7),
+        InverseMultiquadric(0.9),
+        Matern(1.5, 0.8),
+        Matern(2.5, 0.8),
+        RationalQuadratic(0.8, alpha=2.5),
+        RationalQuadratic(0.8, alpha=40.0),
+    ],
+    ids=repr,
 )
 @pytest.mark.parametrize("n_dims", [1, 3])
 def test_spectra_against_quadpack(kernel, omega, n_dims):
@@ -138,7 +161,29 @@ def test_generalised_spectra_by_quadrature(kernel, n_dims):
     assert report.errors["spectrum"] < 1e-6
 
 
+def test_matern_and_rational_quadratic_end_as_gaussians_of_their_width():
+    r2 = np.linspace(0, 4, 9)
+    gaussian = Gaussian(0.7).of_squared_distance(r2)
+    np.testing.assert_allclose(RationalQuadratic(0.7, alpha=1e8).of_squared_distance(r2), gaussian, atol=1e-7)
+    # A width is the same for all: the curvatures at zero are those of the Gaussian, or more for rough kernels.
+    for nu, factor in ((1.5, 3.0), (2.5, 5.0 / 3.0)):
+        curvature = (1.0 - Matern(nu, 0.7).of_squared_distance(1e-8)) / 1e-8
+        np.testing.assert_allclose(curvature, factor * 0.5 / 0.49, rtol=1e-3)
+
+
+def test_matern_knows_two_smoothnesses():
+    with pytest.raises(
+        ValueError, match=r"nu of Matern must be one of \(1.5, 2.5\), got 0.5; take Exponential for 0.5"
+    ):
+        Matern(nu=0.5)([[0.0]])
+    with pytest.raises(ValueError, match="alpha of RationalQuadratic must be positive, got 0"):
+        RationalQuadratic(alpha=0)([[0.0]])
+
+
 def test_spectrum_at_zero():
+    np.testing.assert_allclose(RationalQuadratic(alpha=3.0).spectrum(0.0, 2), 1.5)
+    np.testing.assert_allclose(RationalQuadratic(alpha=3.0).spectrum(1e-4, 2), 1.5, rtol=1e-6)
+    assert RationalQuadratic(alpha=0.5).spectrum(0.0, 1) == np.inf
     assert Gaussian(0.5).spectrum(0.0, 2) == 0.25
     np.testing.assert_allclose(DampedOscillator(0.5).spectrum(0.0, 1), np.sqrt(np.pi / 2) / 0.5, rtol=1e-12)
     assert DampedOscillator(0.5).spectrum(0.0, 2) == np.inf

@@ -121,13 +121,3 @@ def test_tangential_part_equals_plain_one():
     subtract_tangential(slopes, values, 0.7, total)
     along = np.einsum("iac,ic->ia", slopes, values)
     np.testing.assert_allclose(total, 1 - 0.7 * np.einsum("ia,iac->ic", along, slopes), rtol=1e-6, atol=1e-6)
-
-
-def test_effective_parameters():
-    rng = np.random.default_rng(0)
-    X, Z = rng.normal(size=(40, 2)), rng.uniform(-1, 1, size=(40, 1))
-    basis = LatentBasis(LatentSpace(("interval",)), Gaussian(0.5), (6,))
-    features = basis.features(Z)
-    ridge = np.diag(np.r_[np.full(basis.n_features, 0.1 * 40 / 2), 0.0])
-    hat = features @ np.linalg.solve(features.T @ features + ridge, features.T)
-    np.testing.assert_allclose(Adaptation(Rows(X), basis, 0.1).effective_parameters(Z), np.trace(hat), rtol=1e-8)

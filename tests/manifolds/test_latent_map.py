@@ -58,9 +58,11 @@ def test_tables_only_for_smooth_products():
 
 def test_search_grid_holds_the_nodes():
     for basis in BASES.values():
-        points, neighbours, features = basis.search_grid
+        sides, points, neighbours = basis.search_grid
         assert {tuple(node) for node in basis.nodes.round(9)} <= {tuple(point) for point in points.round(9)}
-        assert len(points) == len(neighbours) == len(features)
+        assert len(points) == len(neighbours) == np.prod(sides)
+        f = random_map(basis)
+        np.testing.assert_allclose(basis.search_images(f), f(points), atol=1e-6)
 
 
 @pytest.mark.parametrize(("topology", "linear"), [(("interval", "interval"), True), (("interval", "interval"), False)])

@@ -78,7 +78,6 @@ def test_start_may_have_another_basis():
     soft = soft_map(X, start, LatentBasis(LINE, Gaussian(0.3), (11,)), 1e-3, Stopping(1e-5, 100), variance=0.01)
     assert soft.status == "optimal"
     assert distance_to_arc(soft.map) < 0.03
-    assert 4 < soft.n_parameters < 12
 
 
 @pytest.mark.parametrize("topology", ["interval", "circle"])

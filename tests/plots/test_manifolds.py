@@ -188,3 +188,20 @@ def test_histories(labels):
 def test_bad_input_is_refused(draw, error, message):
     with pytest.raises(error, match=message):
         draw()
+
+
+def test_images_in_colour_are_drawn_in_colour():
+    images = np.random.default_rng(0).uniform(0, 200, size=(3, 2, 4, 5, 3))
+    images[1, 1] = np.nan
+    display = DecodedGridDisplay(images=images, ends=(0.0, 255.0)).plot()
+    mosaic = display.ax_.images[0].get_array()
+    assert mosaic.shape == (2 * 5 - 1, 3 * 6 - 1, 4)
+    # The second coordinate runs upwards; lines between images and what is left out are transparent.
+    np.testing.assert_allclose(mosaic[5:9, :5, :3], images[0, 0] / 255)
+    np.testing.assert_array_equal(mosaic[:4, 6:11, 3], 0.0)
+    np.testing.assert_array_equal(mosaic[4, :, 3], 0.0)
+
+
+def test_ends_of_greys_can_be_given():
+    images = np.full((2, 2, 3, 3), 100.0)
+    assert DecodedGridDisplay(images=images, ends=(0.0, 255.0)).plot().ax_.images[0].get_clim() == (0.0, 255.0)

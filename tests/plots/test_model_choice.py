@@ -51,3 +51,17 @@ def test_bad_input_is_refused():
         ModelChoiceDisplay.from_estimator(given)
     with pytest.raises(TypeError, match="fit a PCA or a KernelPCA"):
         ExplainedVarianceDisplay.from_estimator("map")
+
+
+def test_models_far_below_are_marked_and_told(labels):
+    hopeless = {**CANDIDATES, "held_out": [-3.0, -2.0, -90.0, -1.5, -0.5, -0.7, -0.6, NAN]}
+    ax = ModelChoiceDisplay(candidates=hopeless).plot().ax_
+    assert labels(ax)[-1] == "far below, down to -90"
+    bottom, top = ax.get_ylim()
+    drawn = [line.get_xydata() for line in ax.get_lines() if len(line.get_xydata()) and line.get_label()[0] != "t"]
+    places = np.vstack([xy for xy in drawn if xy[0, 0] != 0.0])
+    places = places[np.isfinite(places[:, 1])]
+    # All five models that were judged have a mark inside of the axes, one of them at the bottom.
+    assert len(places) == 4  # two starts at one width are one mark
+    assert ((places[:, 1] >= bottom) & (places[:, 1] <= top)).all()
+    assert places[:, 1].min() == pytest.approx(1.5 * -3.0 - 0.5 * -0.5)

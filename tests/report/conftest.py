@@ -39,15 +39,39 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(browser, map_report, request):
-    """The report from a file, without a network; any message on the console is a failure."""
-    context = browser.new_context(offline=True, color_scheme=request.param, viewport={"width": 1100, "height": 900})
-    page, said = context.new_page(), []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(map_report.as_uri())
-    page.wait_for_function("document.getElementById('map').dataset.zoom")
-    yield page
-    context.close()
+@pytest.fixture
+def open_page(browser):
+    """Opens reports from files, without a network; any message on the console is a failure."""
+    contexts, said = [], []
+
+    def opened(path, *, colours="light", width=1100):
+        context = browser.new_context(offline=True, color_scheme=colours, viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        page.wait_for_function("document.getElementById('map').dataset.zoom")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
     assert said == []
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(open_page, map_report, request):
+    return open_page(map_report, colours=request.param)
+
+
+@pytest.fixture
+def open_map(open_page, tmp_path):
+    """Opens the report of a map."""
+
+    def opened(result, **how):
+        path = tmp_path / "report.html"
+        path.write_bytes(map_files(result, "mercer map")["report.html"])
+        return open_page(path, **how)
+
+    return opened

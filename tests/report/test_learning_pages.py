@@ -1,4 +1,4 @@
-"""Reports of diagnoses and machines, and the overview of the demo, in a real browser."""
+"""Reports of diagnoses and machines in a real browser."""
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,6 @@ from mercer.report import (
     machine_files,
     table_from_frame,
 )
-from mercer.report.demo import STATIONS, overview_page
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,6 @@ def pages(tmp_path_factory):
         "classes": diagnosis_files(diagnose_problem(problems["kind"]), "mercer diagnose"),
         "machine": machine_files(fit_machine(problems["y"], MachineSettings(band=0.8)), "mercer fit"),
         "classifier": machine_files(fit_machine(problems["kind"]), "mercer fit"),
-        "tour": {"report.html": overview_page([(STATIONS[-1], "A curve.")])},
     }
     folder = tmp_path_factory.mktemp("pages")
     for name, content in files.items():
@@ -49,7 +47,6 @@ def pages(tmp_path_factory):
         ("classes", ["Which kernel", "components are relevant"]),
         ("machine", ["Held-out y is predicted to ±", "The band for 80% holds", "certified distance"]),
         ("classifier", ["of held-out rows get the right kind", "predicted up"]),
-        ("tour", ["A tour of Mercer", "A closed curve"]),
     ],
 )
 def test_pages_open_without_errors(browser, pages, name, words):

@@ -20,7 +20,7 @@ CURVED = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca")
 
 def quality(densities):
     none = np.full(len(densities), np.nan)
-    return MapQuality(0.9, 0.9, 0.5, 0.5, float(np.mean(densities)), np.zeros(5), none, densities)
+    return MapQuality(0.9, 0.9, 0.5, 0.5, np.zeros(5), none, densities)
 
 
 def made(manifold, pca, method="auto", **others):

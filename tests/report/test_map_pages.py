@@ -184,3 +184,22 @@ def test_other_numbers_of_coordinates(dim, curved_map):
     page = map_files(result, "mercer map")["report.html"].decode()
     assert ("The curve among the rows" in page) == (dim == 1)
     assert f"Along coordinate {dim}" in page
+
+
+def candidates_with(n_tried):
+    """Models of a choice, with that many manifolds, 2 at most."""
+    return {
+        "rung": ["mean", "pca", *["manifold"] * n_tried], "n_components": [1] * (2 + n_tried),
+        "width": [np.nan, np.nan, 0.1, 0.2][: 2 + n_tried], "penalty": [np.nan, np.nan, 1e-3, 1e-3][: 2 + n_tried],
+        "held_out": [-3.0, -2.0, np.nan, -1.0][: 2 + n_tried],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("n_tried", [0, 2])
+def test_the_choice_is_explained_as_it_is_drawn(curved_map, monkeypatch, n_tried):
+    estimator = curved_map.chosen.estimator
+    monkeypatch.setattr(estimator, "candidates_", candidates_with(n_tried), raising=False)
+    monkeypatch.setattr(estimator, "chosen_", "pca", raising=False)
+    text = map_files(curved_map, "mercer map sheet.csv")["report.html"].decode()
+    assert "The models that were compared, by held-out rows" in text
+    assert "log density of held-out rows" in text

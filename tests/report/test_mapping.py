@@ -31,7 +31,7 @@ def test_a_kind_of_map_that_fails_is_left_out_unless_it_is_asked_for(monkeypatch
 
 def test_kinds_of_maps_that_do_not_fit_into_memory_are_left_out(monkeypatch):
     monkeypatch.setattr(mapping_module, "METHODS", {name: METHODS[name] for name in ("pca", "eigenmaps")})
-    monkeypatch.setattr("mercer.report.memory.available_memory", lambda: 1e5)
+    monkeypatch.setattr("mercer.tables.memory.available_memory", lambda: 1e5)
     result = make_map(table_from_frame(blobs()))
     assert list(result.maps) == ["pca"]
     assert any("would take about" in warning for warning in result.warnings)

@@ -69,7 +69,9 @@ def test_maps_tell_of_each_iteration(arc):
 @pytest.mark.parametrize("band", [None, 0.8])
 def test_machines_tell_of_each_iteration(arc, band):
     listener = Listener()
-    model = fit_machine(LearningProblem.read(arc, "angle"), MachineSettings(band=band), progress=listener).model
+    model = fit_machine(
+        LearningProblem.read(arc, "angle"), MachineSettings("epsilon", band=band), progress=listener
+    ).model
     shares = [share for _, share, _ in listener.told]
     assert shares == sorted(shares)
     for words in ("checking on held-out rows", "fitting all rows"):
@@ -105,7 +107,9 @@ class Late(Listener):
 @pytest.mark.parametrize("stage", ["checking on held-out rows", "fitting all rows"])
 @pytest.mark.parametrize("band", [None, 0.8])
 def test_machines_end_when_they_are_asked_to(arc, stage, band):
-    result = fit_machine(LearningProblem.read(arc, "angle"), MachineSettings(band=band), progress=Late(stage))
+    result = fit_machine(
+        LearningProblem.read(arc, "angle"), MachineSettings("epsilon", band=band), progress=Late(stage)
+    )
     assert result.partial
     # That of all rows is not at its optimum: what is kept is the one that was checked.
     has_band = band is not None and stage == "fitting all rows"

@@ -5,7 +5,7 @@ from sklearn.manifold import trustworthiness
 
 from mercer.report.map_models import MapModel, coordinates_of, distances_of, images_of
 from mercer.report.methods import METHODS
-from mercer.report.quality import HeldOut, label_agreement, measure, neighbourhoods, paired_gain
+from mercer.report.quality import HeldOut, label_agreement, measure, neighbourhoods, paired_gain, shared_neighbours
 from mercer.report.seen_rows import far_distance
 
 
@@ -91,3 +91,19 @@ def test_paired_gain():
     gain, error = paired_gain(np.array([2.0, 3.0, np.nan]), np.array([1.0, 1.0, 0.0]))
     assert (gain, error) == (1.5, 0.5)
     assert paired_gain(np.array([1.0]), np.array([0.0])) == (0.0, np.inf)
+
+
+def test_shared_neighbours_are_counted():
+    Z, X = plane(n=300, noise=0.5)
+    assert shared_neighbours(Z, 3.0 * Z) == 1.0
+    chance = shared_neighbours(X, np.random.default_rng(1).normal(size=Z.shape))
+    assert abs(chance - 10 / 299) < 0.02
+    # The same by hand.
+    nearest = [np.argsort(((rows[:, None] - rows[None]) ** 2).sum(axis=-1), axis=1)[:, 1:11] for rows in (X, Z)]
+    shares = [len(set(a) & set(b)) / 10 for a, b in zip(*nearest, strict=True)]
+    assert shared_neighbours(X, Z) == pytest.approx(np.mean(shares))
+    assert shared_neighbours(X, Z) < trustworthiness(X, Z, n_neighbors=10) - 0.2
+    assert np.isnan(shared_neighbours(X[:2], Z[:2]))
+    equal = np.zeros((40, 2))
+    assert 0.0 <= shared_neighbours(equal, equal) <= 1.0
+    assert measure(METHODS["pca"], PCA(2).fit(X), X, HeldOut.split(X, [[0]], 0), hides=False).shared_neighbours > 0.3

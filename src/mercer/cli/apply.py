@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import polars as pl
 import typer
 
 from mercer.cli.messages import conversation
-from mercer.cli.options import Encoding, Json, ModelPath, OutFile, Quiet, TableFile
+from mercer.cli.options import Decimal, Encoding, Json, ModelPath, OutFile, Quiet, Separator, TableFile, Thousands
 from mercer.cli.tables import result_path, write_table
-from mercer.report import InputError, MapModel, load_map, read_table
-from mercer.report.columns import counted
-from mercer.report.seen_rows import far_note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from mercer.report import MapModel
 
 
 def apply_command(
@@ -26,6 +26,9 @@ def apply_command(
         bool, typer.Option("--impute", help="Fill missing entries, and write the rows with their coordinates.")
     ] = False,
     encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     out: OutFile = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -36,10 +39,16 @@ def apply_command(
     """
     path = result_path(out, file, "rows" if inverse else "coordinates")
     with conversation(quiet, as_json) as talk:
-        stored = load_map(model)
+        from mercer.report import load_map, read_table
+
         with talk.working():
-            frame = read_table(file, encoding=encoding).frame
-            result, notes = _rows(stored, frame) if inverse else _coordinates(stored, frame, impute)
+            stored = load_map(model)
+            table = read_table(
+                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
+                texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+            )  # fmt: skip
+            result, notes = _rows(stored, table.frame) if inverse else _coordinates(stored, table.frame, impute)
+        notes = [*table.notes, *notes]
         write_table(result, path)
         n_far = 0 if inverse else int(result["far"].sum())
         summary = {"kind": "apply", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
@@ -47,6 +56,12 @@ def apply_command(
 
 
 def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl.DataFrame, list[str]]:
+    import numpy as np
+    import polars as pl
+
+    from mercer.report.seen_rows import far_note
+    from mercer.tables.columns import counted
+
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
     Z, rows = model.coordinates(X), X
     if model.schema.has_fences:
@@ -59,29 +74,18 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     result = result.with_columns(pl.selectors.float().fill_nan(None)).with_columns(far=pl.col("distance") > model.far)
     notes += far_note(result, "far from the map")
     if impute:
-        filled = model.schema.frame(np.nan_to_num(model.filled(X)))
+        filled = model.schema.completed(frame, np.nan_to_num(model.filled(X)))
         notes.append(counted(model.schema.n_missing(X), "missing entry was", "missing entries were") + " filled.")
-        result = result.hstack(_given_or_filled(frame, filled))
+        result = result.hstack(filled.rename({name: f"{name} (filled)" for name in filled.columns if name in result}))
     return model.schema.named(frame, result, model.label), notes
 
 
-def _given_or_filled(frame: pl.DataFrame, filled: pl.DataFrame) -> pl.DataFrame:
-    """Entries as they were given, and the filled ones where there was nothing."""
-    columns = []
-    for series in filled.get_columns():
-        if series.name not in frame.columns:
-            columns.append(series)
-            continue
-        given = frame[series.name].cast(series.dtype, strict=False)
-        if series.dtype.is_float():
-            given = pl.Series(series.name, np.where(np.isfinite(given.to_numpy()), given.to_numpy(), np.nan)).fill_nan(
-                None
-            )
-        columns.append(given.zip_with(given.is_not_null(), series))
-    return pl.DataFrame(columns)
-
-
 def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    import numpy as np
+    import polars as pl
+
+    from mercer.report import InputError
+
     dim = model.dim
     names = [f"coordinate_{c + 1}" for c in range(dim)]
     absent = [name for name in names if name not in frame.columns]

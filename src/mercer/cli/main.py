@@ -1,60 +1,52 @@
-"""The commands together."""
+"""The process of the `mercer` command: what must be there before anything else is imported."""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
 
-import typer
-
-import mercer
-from mercer.cli.apply import apply_command
-from mercer.cli.demo import demo_command
-from mercer.cli.diagnose import diagnose_command
-from mercer.cli.fit import fit_command
-from mercer.cli.map import map_command
-from mercer.cli.predict import predict_command
-
-_HELP = """Maps of tables, diagnoses of learning problems, and kernel machines.
-
-A table is a CSV, TSV, Parquet, Arrow, NPY or NPZ file, or a folder of images.
-
-Exit codes:
-
-- 0: done
-- 1: an error in Mercer itself
-- 2: the command is wrong
-- 3: the data cannot be used
-- 4: the model file is refused
-- 5: the results cannot be written
-- 6: there is not enough memory
-- 130: stopped by Ctrl-C; what there is was written, marked as partial
-"""
-
-app = typer.Typer(help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-app.command("map")(map_command)
-app.command("apply")(apply_command)
-app.command("diagnose")(diagnose_command)
-app.command("fit")(fit_command)
-app.command("predict")(predict_command)
-app.command("demo")(demo_command)
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"mercer {mercer.__version__}")
-        raise typer.Exit
-
-
-@app.callback(help=_HELP)
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Options of the command itself; typer shows the help of the app instead of this."""
+from mercer.cli.exit_codes import ExitCode
+from mercer.cli.stopping import listen_early
 
 
 def main() -> None:
     """Run the command with the arguments of the process."""
-    sys.exit(app())
+    listen_early()
+    _prepare_streams()
+    sys.exit(_ended())
+
+
+def _prepare_streams() -> None:
+    """Streams that were closed lead nowhere; and names of files may hold what a terminal cannot show."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+        else:
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _ended() -> int | str | None:
+    """Run the command; errors of the system that leave it are of standard output, as all others become messages."""
+    from mercer.cli.commands import app
+
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return _without_output(ExitCode.DONE)
+    except SystemExit as end:
+        # As in `mercer ... | head -1`: who has read enough is no error.
+        return _without_output(ExitCode.DONE) if isinstance(end.__context__, BrokenPipeError) else end.code
+    except OSError as error:
+        os.write(2, f"mercer: standard output cannot be written: {error.strerror}.\n".encode())
+        return _without_output(ExitCode.OUTPUT)
+    return ExitCode.DONE
+
+
+def _without_output(code: ExitCode) -> ExitCode:
+    """The code; what is left for standard output goes nowhere, so that Python does not fail at it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code

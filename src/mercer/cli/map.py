@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mercer.cli.messages import command_line, conversation
-from mercer.cli.options import Drop, Encoding, Json, Out, Quiet, Seed, TableFile, TimeLimit, one_of
-from mercer.report import METHODS, MapSettings, OutputFolder, make_map, map_files, read_table
+from mercer.cli.options import (
+    METHODS,
+    TOPOLOGIES,
+    Decimal,
+    Drop,
+    Encoding,
+    Force,
+    Json,
+    Out,
+    Quiet,
+    Seed,
+    Separator,
+    TableFile,
+    Thousands,
+    TimeLimit,
+    one_of,
+)
 
-_METHODS = ("auto", *METHODS)
-_TOPOLOGIES = ("interval", "circle")
+if TYPE_CHECKING:
+    from mercer.report import MapSettings
 
 
 def map_command(
@@ -23,20 +38,24 @@ def map_command(
     ] = None,
     dim: Annotated[str, typer.Option("--dim", help="Number of coordinates, or auto.")] = "2",
     method: Annotated[
-        str, typer.Option("--method", help=f"One of {', '.join(_METHODS)}.", autocompletion=one_of(_METHODS))
+        str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.", autocompletion=one_of(METHODS))
     ] = "auto",
     topology: Annotated[
         str,
         typer.Option(
             "--topology",
             help="interval or circle; or one for each coordinate: circle,interval.",
-            autocompletion=one_of(_TOPOLOGIES),
+            autocompletion=one_of(TOPOLOGIES),
         ),
     ] = "interval",
     drop: Drop = None,
     encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     time_limit: TimeLimit = None,
     out: Out = None,
+    force: Force = False,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -46,22 +65,25 @@ def map_command(
     Numbers, categories and dates are used, and brought to one scale. Several kinds of maps are tried; rows that were
     held out decide which is shown, and whether there is any structure at all.
     """
-    settings = _settings(dim, method, topology, seed)
-    with conversation(quiet, as_json) as talk:
-        folder = OutputFolder(out or Path(f"{file.stem}-map"))
-        with talk.working(time_limit) as work:
-            table = read_table(file, encoding=encoding)
+    _check(dim, method, topology)
+    with conversation(quiet, as_json, time_limit) as talk:
+        from mercer.report import OutputFolder, make_map, map_files, read_table
+
+        settings = _settings(dim, method, topology, seed)
+        folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
+        with talk.working() as work:
+            table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
             result = make_map(table, settings, label=label, drop=drop or (), progress=work)
-        talk.report(work, folder, map_files(result, command_line(context)))
+        talk.report(folder, map_files(result, command_line(context)))
 
 
-def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
-    if method not in _METHODS:
-        raise typer.BadParameter(f"must be one of {', '.join(_METHODS)}, got {method!r}.", param_hint="--method")
+def _check(dim: str, method: str, topology: str) -> None:
+    if method not in METHODS:
+        raise typer.BadParameter(f"must be one of {', '.join(METHODS)}, got {method!r}.", param_hint="--method")
     if dim != "auto" and not (dim.isdecimal() and int(dim) >= 1):
         raise typer.BadParameter(f"must be a whole number >= 1 or auto, got {dim!r}.", param_hint="--dim")
-    shapes = tuple(word.strip() for word in topology.split(","))
-    if not set(shapes) <= set(_TOPOLOGIES):
+    shapes = _shapes(topology)
+    if not set(shapes) <= set(TOPOLOGIES):
         raise typer.BadParameter(f"must be made of interval and circle, got {topology!r}.", param_hint="--topology")
     if len(shapes) > 1 and dim != str(len(shapes)):
         raise typer.BadParameter(
@@ -69,4 +91,14 @@ def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
         )
     if "circle" in shapes and method not in ("auto", "manifold"):
         raise typer.BadParameter("circle is for --method manifold.", param_hint="--topology")
+
+
+def _shapes(topology: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in topology.split(","))
+
+
+def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
+    from mercer.report import MapSettings
+
+    shapes = _shapes(topology)
     return MapSettings(method, "auto" if dim == "auto" else int(dim), shapes if len(shapes) > 1 else shapes[0], seed)

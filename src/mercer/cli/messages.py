@@ -1,52 +1,51 @@
-"""What the command says: progress, results, and errors with their exit codes."""
+"""What the command says: results, and errors with their exit codes."""
 
 from __future__ import annotations
 
-import _thread
+import contextlib
+import errno
 import json
+import math
 import os
+import re
 import shlex
-import signal
-import threading
+import sys
+import textwrap
 import time
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
-from rich.text import Text
 
-from mercer.report import InputError, MemoryRefusal, ModelFileError, OutputError, OutputFolder, Progress, ReportError
-from mercer.report.outputs import json_bytes, plain
+from mercer.address_space import SmallAddressSpace, address_space_left, prepare_address_space
+from mercer.cli.exit_codes import ExitCode
+from mercer.cli.stopping import Stopping, end_in_words
+from mercer.printable import encodable, printable
 
+if TYPE_CHECKING:
+    from mercer.cli.work import Work
+    from mercer.report import OutputFolder
 
-class ExitCode(IntEnum):
-    """How the command ends; `mercer --help` lists them."""
-
-    DONE = 0
-    BUG = 1
-    USAGE = 2
-    INPUT = 3
-    MODEL = 4
-    OUTPUT = 5
-    MEMORY = 6
-    STOPPED = 130
-
+__all__ = ["Conversation", "ExitCode", "command_line", "conversation"]
 
 _CODES = {
-    InputError: ExitCode.INPUT, ModelFileError: ExitCode.MODEL, OutputError: ExitCode.OUTPUT,
-    MemoryRefusal: ExitCode.MEMORY,
+    "InputError": ExitCode.INPUT, "ModelFileError": ExitCode.MODEL, "OutputError": ExitCode.OUTPUT,
+    "MemoryRefusal": ExitCode.MEMORY,
 }  # fmt: skip
+# How libraries say that memory, or room for another thread, could not be had.
+_NO_MEMORY = re.compile(
+    r"failed to map segment|cannot allocate memory|memory allocation (of \d+ bytes )?(failed|error)|"
+    r"can't start new thread|(could not|failed to) spawn (a )?(new )?thread",
+    re.IGNORECASE,
+)
 
 
 class Conversation:
     """What one command says to its user.
 
-    Results go to standard output, everything else to standard error.
+    Results go to standard output, everything else to standard error. On a terminal lines are broken between words.
 
     Parameters
     ----------
@@ -54,144 +53,151 @@ class Conversation:
         Whether to say nothing but errors.
     as_json : bool
         Whether the result is JSON.
+    stopping : Stopping, optional
+        Who listens to signals.
     """
 
-    def __init__(self, quiet: bool, as_json: bool):
+    def __init__(self, quiet: bool, as_json: bool, stopping: Stopping | None = None):
         self.quiet, self.as_json = quiet, as_json
+        self.stopping = stopping or Stopping()
         self._begin = time.perf_counter()
-        self._errors = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._results = Console(highlight=False, soft_wrap=True)
+        self._errors = Console(stderr=True, highlight=False)
+        self._results = Console(highlight=False)
 
     @property
     def seconds(self) -> float:
         """Since the command began."""
         return time.perf_counter() - self._begin
 
-    @contextmanager
-    def working(self, time_limit: float | None = None) -> Iterator[Work]:
-        """Show what is being done, and end it when the time is over."""
-        shown = not self.quiet and not self.as_json and self._errors.is_terminal
-        columns = (
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[objective]}"),
-            TimeElapsedColumn(), _TimeLeft(),
-        )  # fmt: skip
-        with Bars(*columns, console=self._errors, transient=True, disable=not shown) as bars:
-            work = Work(bars, time_limit, watched=shown)
-            try:
-                yield work
-            finally:
-                work.end()
+    @contextlib.contextmanager
+    def working(self) -> Iterator[Work]:
+        """Show what is being done; it ends when the time is over, or with a signal."""
+        from mercer.cli.work import shown_work
+
+        with shown_work(self._errors, self.stopping, shown=not self.quiet and not self.as_json) as work:
+            self.stopping.work_begins()
+            yield work
+            work.end()
 
     def say(self, *lines: str) -> None:
         """Say something to people."""
         if not self.quiet and not self.as_json:
             for line in lines:
-                self._results.print(line, markup=False)
+                self._print(self._results, line)
 
     def conclude(self, summary: dict[str, Any], *lines: str) -> None:
         """Say the result: lines to people, the summary to programs."""
-        if self.as_json:
-            typer.echo(json.dumps(plain(summary), ensure_ascii=False))
-        self.say(*lines)
+        from mercer.report.outputs import plain
 
-    def report(self, work: Work, folder: OutputFolder, files: dict[str, bytes], verdict: str | None = None) -> None:
+        try:
+            if self.as_json:
+                text = json.dumps(plain(summary), ensure_ascii=False)
+                typer.echo(printable(text, lambda found: f"\\u{ord(found[0]):04x}"))
+            self.say(*lines)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # As in `mercer ... | head -1`: who has read enough is no error.
+            raise typer.Exit(ExitCode.DONE) from None
+        except OSError as error:
+            self.complain(f"standard output cannot be written: {error.strerror}. The files of the result are there.")
+            raise typer.Exit(ExitCode.OUTPUT) from None
+
+    def report(self, folder: OutputFolder, files: dict[str, bytes], verdict: str | None = None) -> None:
         """Write the files of a result, say what it is, and end the command if it was stopped.
 
         The verdict is that of the summary if none is given.
         """
-        folder.write({**files, "times.json": json_bytes({"seconds": round(self.seconds, 2)})})
+        from mercer.report.outputs import manifest
+
+        folder.write(manifest(files, self.seconds))
         summary = json.loads(files["summary.json"])
         partial = ["Partial: the work was stopped before it was finished."] if summary["partial"] else []
         self.conclude(
             summary, *summary["notes"], verdict or summary["verdict"], *partial,
             *[f"Be careful: {warning}" for warning in summary["warnings"]], f"Report: {folder.path / 'report.html'}",
         )  # fmt: skip
-        if partial and not work.out_of_time:
+        if partial and self.stopping.cause is None:
             raise typer.Exit(ExitCode.STOPPED)
 
     def complain(self, words: str) -> None:
         """Say what went wrong."""
-        self._errors.print(f"mercer: {words}", markup=False)
+        self._print(self._errors, f"mercer: {words}")
 
+    def _print(self, console: Console, text: str) -> None:
+        text = printable(text)
+        if console.is_terminal:
+            # Words longer than a line, such as paths, are not broken: they are copied.
+            text = textwrap.fill(text, console.width, break_long_words=False, break_on_hyphens=False)
+        console.print(text, markup=False, soft_wrap=True)
 
-class _TimeLeft(ProgressColumn):
-    """What the time so far, and the share of the work that was done in it, say of the rest."""
-
-    def render(self, task: Task) -> Text:
-        """Nothing while little is done."""
-        if task.completed < 0.02 or task.elapsed is None:
-            return Text("")
-        left = task.fields["told_at"] / task.completed - task.elapsed
-        return Text(f"about {_in_words(left)} left" if left > 1 else "nearly done")
-
-
-def _in_words(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-class Work(Progress):
-    """A piece of work that can be seen and that ends in time: the clock does what Ctrl-C does."""
-
-    def __init__(self, bars: Bars, time_limit: float | None, *, watched: bool):
-        self.watched = watched
-        self._bars, self._task = bars, bars.add_task("reading", total=1.0, objective="", told_at=0.0)
-        self.out_of_time = False
-        self._timer = None if time_limit is None else threading.Timer(time_limit, self._stop)
-        self._handler = signal.getsignal(signal.SIGINT)
-        if self._timer is not None:
-            # Commands in the background of a script ignore Ctrl-C; the clock must be heard all the same.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
-        """Show what is done, and tell whether the time is over: where Python ignores errors the clock is unheard."""
-        task = self._bars.tasks[0]
-        self._bars.update(
-            self._task, description=words, completed=share, told_at=task.elapsed or 0.0,
-            objective="" if objective is None else f"objective {objective:.4g}",
-        )  # fmt: skip
-        return self.out_of_time
-
-    def _stop(self) -> None:
-        self.out_of_time = True
-        _thread.interrupt_main()
-
-    def end(self) -> None:
-        """Stop the clock."""
-        if self._timer is not None:
-            self._timer.cancel()
-            signal.signal(signal.SIGINT, self._handler)
-
-
-@contextmanager
-def conversation(quiet: bool, as_json: bool) -> Iterator[Conversation]:
-    """Run a command: errors become messages and exit codes, and no traceback is shown.
-
-    With MERCER_TRACEBACK=1 in the environment errors in Mercer itself keep theirs.
-    """
-    talk = Conversation(quiet, as_json)
-    try:
-        yield talk
-    except ReportError as error:
-        talk.complain(str(error))
-        raise typer.Exit(_CODES[type(error)]) from None
-    except KeyboardInterrupt:
-        talk.complain("stopped before there was anything to write.")
-        raise typer.Exit(ExitCode.STOPPED) from None
-    except MemoryError:
-        talk.complain("there was not enough memory; give fewer rows or columns.")
-        raise typer.Exit(ExitCode.MEMORY) from None
-    except (typer.Exit, typer.Abort):
-        raise
-    except Exception as error:
-        if os.environ.get("MERCER_TRACEBACK"):
-            raise
-        talk.complain(
+    def explain(self, error: BaseException) -> tuple[str, ExitCode]:
+        """What an error means, and the exit code."""
+        errors = sys.modules.get("mercer.tables.errors")
+        if errors is not None and isinstance(error, errors.ReportError):
+            kinds = [kind.__name__ for kind in type(error).__mro__]
+            return str(error), next((_CODES[kind] for kind in kinds if kind in _CODES), ExitCode.BUG)
+        cause = self.stopping.cause
+        if cause is not None or isinstance(error, KeyboardInterrupt):
+            return end_in_words(cause, self.stopping.time_limit), cause or ExitCode.STOPPED
+        if isinstance(error, SmallAddressSpace):
+            return str(error), ExitCode.MEMORY
+        if _is_lack_of_memory(error):
+            said = str(error).strip().partition("\n")[0].rstrip(".")
+            return f"there was not enough memory{_how_much(said)}; give fewer rows or columns.", ExitCode.MEMORY
+        return (
             f"an error in Mercer, which should not happen: {type(error).__name__}: {error}. Run it again with "
             "MERCER_TRACEBACK=1 in the environment, and report what it says."
-        )
-        raise typer.Exit(ExitCode.BUG) from None
+        ), ExitCode.BUG
+
+
+def _how_much(said: str) -> str:
+    """What was asked for, as the library said it, and what a limit leaves."""
+    left = address_space_left()
+    told = [
+        *([said] if said else []),
+        *([f"{left / 1e6:.0f} MB of address space are left"] if math.isfinite(left) else []),
+    ]
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    # Causes too: libraries say "the import failed" of one that found no memory.
+    reasons = [error, *(reason for reason in (error.__cause__, error.__context__) if reason is not None)]
+    return any(
+        isinstance(reason, MemoryError) or getattr(reason, "errno", 0) == errno.ENOMEM or _says_no_memory(reason)
+        for reason in reasons
+    )
+
+
+def _says_no_memory(error: BaseException) -> bool:
+    """Whether an error of the system or a panic says so; the words of other errors may come from a table."""
+    of_system = isinstance(error, ImportError | OSError | RuntimeError) or type(error).__name__ == "PanicException"
+    return of_system and _NO_MEMORY.search(str(error)) is not None
+
+
+@contextlib.contextmanager
+def conversation(quiet: bool, as_json: bool, time_limit: float | None = None) -> Iterator[Conversation]:
+    """Run a command: errors become messages and exit codes, and no traceback is shown.
+
+    With MERCER_TRACEBACK=1 in the environment those of errors in Mercer itself are.
+    """
+    with Stopping(time_limit) as stopping:
+        talk = Conversation(quiet, as_json, stopping)
+        try:
+            prepare_address_space()
+            yield talk
+        except (typer.Exit, typer.Abort, SystemExit):
+            raise
+        except BaseException as error:
+            words, code = talk.explain(error)
+            with contextlib.suppress(OSError):  # standard error cannot be written: the code alone tells
+                if code is ExitCode.BUG and os.environ.get("MERCER_TRACEBACK"):
+                    traceback.print_exc()
+                else:
+                    talk.complain(words)
+            raise typer.Exit(code) from None
+        if stopping.cause in (ExitCode.STOPPED, ExitCode.TERMINATED):
+            raise typer.Exit(stopping.cause)
 
 
 def command_line(context: typer.Context) -> str:
@@ -202,11 +208,11 @@ def command_line(context: typer.Context) -> str:
         if parameter.param_type_name == "argument":
             words.append(str(value))
         elif (
-            parameter.name not in ("quiet", "as_json")
+            parameter.name not in ("quiet", "as_json", "force")
             and value not in (None, False, (), [])
             and (value != parameter.default)
         ):
             values = value if isinstance(value, list | tuple) else [value]
             for entry in values:
                 words += [parameter.opts[0]] if entry is True else [parameter.opts[0], str(entry)]
-    return shlex.join(words)
+    return encodable(shlex.join(words))

@@ -8,7 +8,13 @@ from typing import Annotated
 
 import typer
 
-from mercer.report.targets import TASKS
+# What options may be, as the modules that they are for know it: these are large, and help should come at once.
+METHODS = ("auto", "pca", "manifold", "ukr", "kpca", "eigenmaps")
+TOPOLOGIES = ("interval", "circle")
+TASKS = ("auto", "regression", "classification")
+LOSSES = ("auto", "epsilon", "squared", "laplace", "huber", "hinge", "squared_hinge", "logistic")
+METRICS = ("auto", "none")
+KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
 
 
 def one_of(words: Sequence[str]) -> Callable[[str], list[str]]:
@@ -27,11 +33,29 @@ OutFile = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out; may be given several times.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Of text files, such as latin-1.")]
+Separator = Annotated[
+    str | None, typer.Option("--separator", help="Between columns of text files, such as ; or tab or space.")
+]
+Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of numbers in text: . or ,")]
+Thousands = Annotated[
+    str | None, typer.Option("--thousands", help="What separates thousands in text: , or . or ' or a space.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same files.")]
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not value >= 0.1:
+        raise typer.BadParameter(f"must be 0.1 or more, got {value}.")
+    return value
+
+
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0.1, help="Seconds after which the best so far is taken.", show_default=False),
+    typer.Option(
+        "--time-limit", callback=_seconds, help="Seconds after which the best so far is taken.", show_default=False
+    ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Also replace files that Mercer did not write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Target = Annotated[str, typer.Option("--target", help="The column to learn.", show_default=False)]

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from mercer.cli.messages import conversation
-from mercer.cli.options import Encoding, Json, ModelPath, OutFile, Quiet, TableFile
+from mercer.cli.options import Decimal, Encoding, Json, ModelPath, OutFile, Quiet, Separator, TableFile, Thousands
 from mercer.cli.tables import result_path, write_table
-from mercer.report import load_machine, read_table
 
 
 def predict_command(
@@ -17,6 +16,9 @@ def predict_command(
     file: TableFile,
     impute: Annotated[bool, typer.Option("--impute", help="Take columns that are not there as missing.")] = False,
     encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     out: OutFile = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -27,10 +29,16 @@ def predict_command(
     """
     path = result_path(out, file, "predictions")
     with conversation(quiet, as_json) as talk:
-        stored = load_machine(model)
+        from mercer.report import load_machine, read_table
+
         with talk.working():
-            frame = read_table(file, encoding=encoding).frame
-            result, notes = stored.predict_table(frame, impute=impute)
+            stored = load_machine(model)
+            table = read_table(
+                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
+                texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+            )  # fmt: skip
+            result, notes = stored.predict_table(table.frame, impute=impute)
+        notes = [*table.notes, *notes]
         write_table(result, path)
         n_far = int(result["far"].sum()) if stored.seen is not None else 0
         summary = {"kind": "predict", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
 import typer
 
-from mercer.report.outputs import write_file
+if TYPE_CHECKING:
+    import polars as pl
 
 ENDINGS = (".parquet", ".csv")
 
@@ -23,9 +24,27 @@ def result_path(out: Path | None, file: Path, what: str) -> Path:
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
     """Write a table whole, or not at all."""
+    from mercer.report.outputs import write_file
+
     content = io.BytesIO()
     if path.suffix.lower() == ".csv":
-        frame.write_csv(content)
+        _as_text(frame).write_csv(content)
     else:
         frame.write_parquet(content)
     write_file(path, content.getvalue())
+
+
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Durations in seconds, and lists as Python writes them: text files have nothing of the kind."""
+    import polars as pl
+
+    from mercer.tables.columns import read_texts
+
+    columns = []
+    for series in frame.get_columns():
+        if series.dtype == pl.Duration:
+            series = series.dt.total_microseconds() / 1e6
+        elif series.dtype.is_nested() or series.dtype == pl.Binary:
+            series = pl.Series(series.name, read_texts(series), dtype=pl.String)
+        columns.append(series)
+    return pl.DataFrame(columns)

@@ -7,6 +7,7 @@ from mercer.datasets.oil_flow import load_oil_flow
 from mercer.datasets.santa_fe import load_santa_fe
 from mercer.datasets.splice import load_splice
 from mercer.datasets.surfaces import make_s_sheet, make_torus
+from mercer.datasets.tables import load_table
 from mercer.datasets.time_series import embed, make_mackey_glass
 from mercer.datasets.usps import load_usps
 
@@ -23,6 +24,7 @@ __all__ = [
     "load_ida",
     "load_splice",
     "load_california_housing",
+    "load_table",
     "load_oil_flow",
     "load_usps",
 ]

@@ -54,6 +54,13 @@ class BruteForce:
         self._in_double: NearestNeighbors | None = None
         self._by_differences: Tree | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows, from which all else is found again."""
+        return {"_X": self._X}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["_X"])  # type: ignore[misc]
+
     def nearest(self, X: Array, k: int) -> tuple[Array, Array]:
         """Distances to the k nearest rows, increasing, and their positions."""
         from mercer.graphs.neighbours_numba import sort_by_distance

@@ -15,6 +15,7 @@ from mercer.kernels.distinct import distinct_rows
 from mercer.kernels.dot_product import Cosine, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.histogram import ChiSquare
+from mercer.kernels.matern import Matern, RationalQuadratic
 from mercer.kernels.periodic import Dirichlet, PeriodicGaussian, Periodized
 from mercer.kernels.sequence import WeightedDegree
 from mercer.kernels.splines import BSpline, RadialBSpline
@@ -23,7 +24,7 @@ from mercer.kernels.widths import median_distance, widths_for
 
 __all__ = [
     "Kernel", "Stationary", "ColumnProduct",
-    "Gaussian", "Exponential", "DampedOscillator", "InverseMultiquadric",
+    "Gaussian", "Exponential", "Matern", "RationalQuadratic", "DampedOscillator", "InverseMultiquadric",
     "BSpline", "RadialBSpline",
     "PeriodicGaussian", "Dirichlet", "Periodized",
     "Linear", "Polynomial", "PowerSeries", "Cosine", "Sigmoid",

@@ -11,6 +11,10 @@ from scipy.spatial.distance import cdist
 from mercer.kernels.base import Array, Kernel, Sides, finite
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.exponential import exp_of_negative
+from mercer.kernels.gaussian import add_gaussian_products, are_many_rows, few_vectors, gaussian_tile
+
+# With more columns it takes longer to evaluate a matrix again than to fetch it from memory.
+_FEW_COLUMNS = 16
 
 
 class L1(Kernel):
@@ -97,7 +101,20 @@ class ProductLaplace(Kernel):
             return finite(self, rows / self._positive_per_column("width", rows.shape[1]))
 
     def _tile(self, left: Array, right: Array) -> Array:
+        if are_many_rows(left, right):
+            return gaussian_tile(left, right, city_block=True)
         return exp_of_negative(cdist(left, right, "cityblock"), 1.0)
+
+    def _add_products(
+        self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+    ) -> None:
+        if few_vectors(V) and are_many_rows(left, right):
+            add_gaussian_products(left, right, V, sums, W, transposed_sums, city_block=True)
+        else:
+            super()._add_products(left, right, V, sums, W, transposed_sums)
+
+    def _forms_tiles(self, left: Any, right: Any, V: Array) -> bool:
+        return left.shape[1] > _FEW_COLUMNS or not (few_vectors(V) and are_many_rows(left, right))
 
     def _diagonal(self, left: Array, right: Array) -> Array:
         return np.ones(len(left))

@@ -14,6 +14,10 @@ Array = NDArray[Any]
 
 # Squared norms beyond which the error of the expanded square may reach 1e-12.
 _LARGE = 5e3
+# Kernels that are not smooth at zero take the root of squared distances, whose error is 1e-16 times the squared norms
+# over twice the distance. It is at most 1e-14 beyond this share of those norms; farther out than the last number, in
+# units of the length, kernels are small.
+_SHARE_NEAR_ZERO, _FAR_FROM_ZERO = 1e-2, 5.0
 
 
 def distance_sides(X: Any, Y: Any, length: float | Array) -> Sides:
@@ -41,9 +45,13 @@ def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = Fals
     again from differences: if the norms are large in units of the kernel's length (an outlier, or a narrow kernel), and
     for kernels that are not smooth at zero, which take the root of the error (`exact_near_zero`).
     """
+    r2: Array
+    if exact_near_zero and not isinstance(left, tuple) and n_columns_of(left) == 1:
+        r2 = np.subtract.outer(-0.5 * left[:, 0], right[:, 0])  # which costs less than the product
+        return np.square(r2, out=r2)
     if isinstance(left, tuple):
         (X, x2), (Y, y2) = left, right
-        r2: Array = np.asarray((X @ Y.T).toarray())
+        r2 = np.asarray((X @ Y.T).toarray())
         r2 *= -2.0
         r2 += x2[:, None]
         r2 += y2
@@ -52,10 +60,11 @@ def squared_distance_tile(left: Any, right: Any, *, exact_near_zero: bool = Fals
         r2 = left @ right.T
         scale = left[:, -2].max(initial=0.0) + right[:, -1].max(initial=0.0)
     np.maximum(r2, 0.0, out=r2)
-    if scale > _LARGE:
-        _recompute_small(r2, left, right, 1e-6 * scale)
-    elif exact_near_zero:
-        _recompute_small(r2, left, right, 1e-8 * scale)
+    small = 1e-6 * scale if scale > _LARGE else 0.0
+    if exact_near_zero:
+        small = max(small, min(_SHARE_NEAR_ZERO * scale, _FAR_FROM_ZERO) ** 2)
+    if small > 0:
+        _recompute_small(r2, left, right, small)
     return r2
 
 

@@ -1,4 +1,7 @@
-"""Gaussian tiles and products by compiled loops, where these are faster than products of matrices."""
+"""Gaussian tiles and products by compiled loops, where these are faster than products of matrices.
+
+And those of exponentials of city-block distances, which are no product of matrices.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,11 @@ def compiled_rows(left: Any, right: Any) -> tuple[Array, Array] | None:
 
 def are_compiled(left: Any, right: Any) -> bool:
     """Whether compiled loops should take the rows behind two prepared sides."""
-    if isinstance(left, tuple) or left.shape[1] - 2 > _FEW_COLUMNS:
-        return False
+    return not isinstance(left, tuple) and left.shape[1] - 2 <= _FEW_COLUMNS and are_many_rows(left, right)
+
+
+def are_many_rows(left: Array, right: Array) -> bool:
+    """Whether there are enough rows on both sides for compiled loops."""
     shorter, longer = sorted((len(left), len(right)))
     return shorter >= _FEW_ROWS and longer >= TILE
 
@@ -44,28 +50,37 @@ def few_vectors(V: Array) -> bool:
     return V.dtype == np.float64 and 1 <= V.shape[1] <= _FEW_VECTORS
 
 
-def gaussian_tile(X: Array, Y: Array) -> Array:
-    """exp(-|x - y|² / 2) for rows X against Y, in their precision."""
+def gaussian_tile(X: Array, Y: Array, *, city_block: bool = False) -> Array:
+    """exp(-|x - y|² / 2) for rows X against Y, in their precision; or the exponential of city-block distances."""
     from mercer.kernels.gram.gaussian_numba import BLOCK
 
     if len(Y) < min(len(X), BLOCK):  # the loops run along Y
-        return gaussian_tile(Y, X).T
+        return gaussian_tile(Y, X, city_block=city_block).T
     out = np.empty((len(X), len(Y)), dtype=X.dtype)
-    fill_gaussian_tile(X, Y, out)
+    fill_gaussian_tile(X, Y, out, city_block=city_block)
     return out
 
 
-def fill_gaussian_tile(X: Array, Y: Array, out: Array) -> None:
-    """Write exp(-|x - y|² / 2) for rows X against Y, in their precision."""
+def fill_gaussian_tile(X: Array, Y: Array, out: Array, *, city_block: bool = False) -> None:
+    """Write exp(-|x - y|² / 2) for rows X against Y, in their precision; or the exponential of city-block distances."""
     from mercer.kernels.gram.gaussian_numba import fill
 
-    fill(X, Y, out)
+    fill(X, Y, out, city_block)
 
 
 def add_gaussian_products(
-    X: Array, Y: Array, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+    X: Array,
+    Y: Array,
+    V: Array,
+    sums: Array,
+    W: Array | None = None,
+    transposed_sums: Array | None = None,
+    *,
+    city_block: bool = False,
 ) -> None:
     """Add K V to sums and, where W is given, Kᵀ W to transposed_sums, for K = exp(-|x - y|² / 2) of rows X against Y.
+
+    Or for the exponential of city-block distances.
 
     Sums are in double precision; rows and right-hand sides have one precision, double or single.
     """
@@ -77,6 +92,6 @@ def add_gaussian_products(
     elif W is None:
         W, transposed_sums = np.empty((0, n_vectors), V.dtype), np.empty((0, n_vectors))
     if narrow:
-        add_products(Y, X, W, transposed_sums, V, sums)
+        add_products(Y, X, W, transposed_sums, V, sums, city_block)
     else:
-        add_products(X, Y, V, sums, W, transposed_sums)
+        add_products(X, Y, V, sums, W, transposed_sums, city_block)

@@ -35,6 +35,11 @@ class DerivedAttributes:
         """
         check_is_fitted(self, "dual_coef_")
         slopes = None
+        if hasattr(self, "metric_"):
+            raise AttributeError(
+                f"coef_ of {type(self).__name__} needs the columns of X themselves, got a learned metric; set "
+                "metric=None."
+            )
         if self.kernel_.linear:
             slopes = self._part.slopes(self.parametric_coef_, np.shape(self.support_vectors_)[1])
         if slopes is None:

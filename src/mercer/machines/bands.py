@@ -31,7 +31,7 @@ class QuantileBand(BaseEstimator):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, tol, callback
+    kernel, metric, C, regularizer, parametric, tol, callback
         As in `SupportVectorRegressor`. If the callback returns True, or after Ctrl-C, fit raises `KeyboardInterrupt`:
         ends that are not where they belong are no band.
     coverage : float
@@ -48,6 +48,8 @@ class QuantileBand(BaseEstimator):
         The two machines.
     margin_ : float
         What calibration adds to the band on both sides (takes from it, if negative); 0 without it.
+    metric_ : LearnedMetric
+        The metric that both share, if there is one.
     n_crossings_ : int
         Training rows at which the machines themselves cross. If they are many, C is too large or the kernel too narrow.
 
@@ -86,6 +88,7 @@ class QuantileBand(BaseEstimator):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         coverage: float = 0.9,
         C: Any = 1.0,
         regularizer: Any = "rkhs",
@@ -96,6 +99,7 @@ class QuantileBand(BaseEstimator):
         random_state: Any = None,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.coverage = coverage
         self.C = C
         self.regularizer = regularizer
@@ -112,6 +116,7 @@ class QuantileBand(BaseEstimator):
                 f"coverage of QuantileBand must be between 0 and 1, got {self.coverage!r}; it is the share of targets "
                 "inside the band."
             )
+        self.__dict__.pop("metric_", None)  # of an earlier fit
         targets = regression_targets(y, X)
         if targets.ndim > 1:
             raise ValueError(f"y of QuantileBand must be one column, got {np.shape(y)}; fit one band for each target.")
@@ -126,7 +131,7 @@ class QuantileBand(BaseEstimator):
         self.margin_: float = self._margin(X, targets, weight) if self.calibrate else 0.0
         self.lower_: SupportVectorRegressor = lower
         self.upper_: SupportVectorRegressor = upper
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "metric_"):
             if hasattr(lower, name):
                 setattr(self, name, getattr(lower, name))
         self.n_crossings_ = int(np.sum(lower.predict(X) > upper.predict(X)))
@@ -134,15 +139,17 @@ class QuantileBand(BaseEstimator):
 
     def _machines(self, X: Any, y: Array, weight: Array) -> list[SupportVectorRegressor]:
         """Both machines, fitted to the samples that have a weight."""
-        names = ("C", "regularizer", "parametric", "tol", "callback")
+        names = ("metric", "C", "regularizer", "parametric", "tol", "callback")
         tail = (1 - float(self.coverage)) / 2
-        machines = []
+        machines: list[SupportVectorRegressor] = []
         for share in (tail, 1 - tail):
             machine = SupportVectorRegressor(
                 self.kernel, loss=Quantile(share), **{name: getattr(self, name) for name in names}
             )
+            machine._known_metric = getattr(machines[0], "metric_", None) if machines else None
             if machine.fit(X, y, weight).status_ == "interrupted":
                 raise KeyboardInterrupt
+            del machine._known_metric
             machines.append(machine)
         return machines
 
@@ -167,7 +174,7 @@ class QuantileBand(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = SupportVectorRegressor(self.kernel).__sklearn_tags__().input_tags
+        tags.input_tags = SupportVectorRegressor(self.kernel, metric=self.metric).__sklearn_tags__().input_tags
         return tags
 
     def predict_interval(self, X: Any) -> Array:

@@ -21,10 +21,11 @@ from mercer.kernels.gram import incomplete_cholesky
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
 from mercer.machines.hard import check_hard, is_hard, solve_hard, with_level
+from mercer.machines.learned import check_metric, learned_metric
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.prediction import Prediction
-from mercer.machines.samples import checked_weights, is_positive
+from mercer.machines.samples import checked_weights, is_positive, rows_in_use
 from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
@@ -52,6 +53,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
     """Base of the machines."""
 
     kernel: Any
+    metric: Any = None
     C: Any
     regularizer: Any
     parametric: Any
@@ -73,11 +75,24 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 f"kernel of {type(self).__name__} must be a Kernel or None, got {self.kernel!r}; "
                 "wrap a function in mercer.kernels.FromFunction."
             )
+        check_metric(self)
         if not kernel.takes_vectors:
             return X
         # In double precision: certificates and predictions would see the rounding of products in single precision.
-        options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset}
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset}
+        if self.metric is not None:
+            options |= {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
         return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+
+    def _in_metric(self, X: Any, used: Array, targets: list[Array]) -> Any:
+        """The training rows that have a weight, in the columns of a metric that is learned from their targets."""
+        X = rows_in_use(X, used, self.kernel)
+        self.__dict__.pop("metric_", None)  # of an earlier fit
+        if self.metric is None:
+            return X
+        known = getattr(self, "_known_metric", None)
+        self.metric_ = learned_metric(self).fit(X, np.column_stack(targets)) if known is None else known
+        return self.metric_.transform(X)
 
     def _prepare(self, X: Any) -> tuple[TrainingMatrix, Array]:
         """The Gram matrix of the kernel for these rows, not yet formed, and the parametric columns."""
@@ -87,7 +102,8 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 f"memory of {type(self).__name__} must be a number of bytes > 0, got {self.memory!r}; the default is "
                 "2**30."
             )
-        self.kernel_ = clone(self.kernel) if self.kernel is not None else _default_kernel(X)
+        default = _default_kernel if self.metric is None else self._kernel_of_metric
+        self.kernel_ = clone(self.kernel) if self.kernel is not None else default(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
             raise ValueError(
@@ -97,6 +113,9 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         self._part = ParametricPart(self.parametric, self.kernel_)
         columns = self._part.fit(X)
         return TrainingMatrix(self.kernel_, X, needs_positive=regularizer.needs_positive_kernel), columns
+
+    def _kernel_of_metric(self, X: Any) -> Kernel:
+        return clone(self.metric_.kernel_)
 
     def _weights(self, sample_weight: Any, n: int) -> tuple[Array, Array]:
         """C_i of negative and of positive residuals of each sample."""
@@ -262,11 +281,12 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             C = _scaled(self.C, float(values[i]))
             machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
+            machine._known_metric = getattr(machine, "metric_", None)  # one for all weights
             if any(result.status == "interrupted" for result in machine._results):
                 break
         for machine in path.values():
             machine.set_params(warm_start=self.warm_start)
-            del machine._shared
+            del machine._shared, machine._known_metric
         return [path[i] for i in sorted(path)]
 
     def _warn_unless_optimal(self, results: list[SolverResult], gaps: list[float]) -> None:
@@ -317,7 +337,9 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernel = self.kernel
         tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
-        tags.input_tags.sparse = kernel is None or bool(getattr(kernel, "takes_sparse", False))
+        takes_sparse = kernel is None or bool(getattr(kernel, "takes_sparse", False))
+        tags.input_tags.sparse = takes_sparse and self.metric is None
+        tags.input_tags.allow_nan = self.metric is not None
         tags.input_tags.positive_only = not getattr(kernel, "takes_negative", True)
         return tags
 

@@ -80,8 +80,10 @@ class Certified:
         return certificates[0] if training.single else certificates
 
     def _twin(self) -> Any:
-        """A machine that is not fitted, with the kernel that was used."""
-        return clone(self).set_params(kernel=self.kernel_, warm_start=False)  # type: ignore[attr-defined]
+        """A machine that is not fitted, with the kernel and the metric that were used."""
+        twin = clone(self).set_params(kernel=self.kernel_, warm_start=False)  # type: ignore[attr-defined]
+        twin._known_metric = getattr(self, "metric_", None)
+        return twin
 
     def _weighed(self, training: Training) -> Training:
         """The training set with the weights that were used."""

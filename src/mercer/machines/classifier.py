@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from mercer.losses import Hinge, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.calibration import Calibration, coupled
-from mercer.machines.samples import checked_weights, is_positive, rows_in_use
+from mercer.machines.samples import checked_weights, is_positive
 from mercer.machines.training import Training
 from mercer.solvers import Solver
 
@@ -64,7 +64,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.class_weight_ = self._factors(codes, weight[used])
         below, above = self._weights(weight * self.class_weight_[self._codes], len(weight))
         targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
-        X, C = rows_in_use(X, used, self.kernel), (below[used], above[used])
+        X, C = self._in_metric(X, used, targets), (below[used], above[used])
         return Training(X, used, targets, self.loss_, C, single=len(targets) == 1)
 
     def _class_codes(self, X: Any, y: Any) -> Array:
@@ -137,7 +137,9 @@ class Classifier(ClassifierMixin, KernelMachine):
         weight = checked_weights(self, sample_weight, len(self._codes))
         rows, several = indexable(X)[0], len(self.classes_) > 2
         values = np.zeros((len(weight), len(self.classes_)) if several else len(weight))
-        machine = clone(self).set_params(kernel=self.kernel_, probability=False, warm_start=False)
+        # A metric is learned anew without the samples, and so is its kernel: it would give their labels away.
+        kernel = self.kernel_ if self.metric is None else self.kernel
+        machine = clone(self).set_params(kernel=kernel, probability=False, warm_start=False)
         interrupted = _is_interrupted(self)
         for _, fold in folds:
             if interrupted:
@@ -201,7 +203,7 @@ class SupportVectorClassifier(Classifier):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
+    kernel, metric, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
     callback
         As in `SupportVectorRegressor`.
     loss : Loss, optional
@@ -257,6 +259,7 @@ class SupportVectorClassifier(Classifier):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         loss: Loss | None = None,
         C: Any = 1.0,
         class_weight: Any = None,
@@ -274,6 +277,7 @@ class SupportVectorClassifier(Classifier):
         random_state: Any = None,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.loss = loss
         self.C = C
         self.class_weight = class_weight

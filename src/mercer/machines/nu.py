@@ -29,7 +29,7 @@ class NuSupportVectorRegressor(Regressor):
 
     Parameters
     ----------
-    kernel, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
+    kernel, metric, C, regularizer, parametric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose,
     callback
         As in `SupportVectorRegressor`; C as in scikit-learn's NuSVR.
     nu : float or str
@@ -62,6 +62,7 @@ class NuSupportVectorRegressor(Regressor):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         nu: Any = 0.5,
         C: Any = 1.0,
         regularizer: Any = "rkhs",
@@ -76,6 +77,7 @@ class NuSupportVectorRegressor(Regressor):
         callback: Any = None,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.nu = nu
         self.C = C
         self.regularizer = regularizer
@@ -129,7 +131,7 @@ class NuSupportVectorClassifier(Classifier):
     ----------
     kernel : Kernel, optional
         As in `SupportVectorRegressor`, but with no other polynomials than a constant: of order 0 or 1.
-    solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
+    metric, solver, tol, max_iter, low_rank_tol, memory, warm_start, verbose, callback
         As in `SupportVectorRegressor`.
     probability, random_state
         As in `SupportVectorClassifier`.
@@ -174,6 +176,7 @@ class NuSupportVectorClassifier(Classifier):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         nu: float = 0.5,
         probability: bool = False,
         solver: str | Solver = "auto",
@@ -187,6 +190,7 @@ class NuSupportVectorClassifier(Classifier):
         random_state: Any = None,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.nu = nu
         self.probability = probability
         self.solver = solver

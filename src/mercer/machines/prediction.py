@@ -114,6 +114,8 @@ class Prediction:
         check_is_fitted(self, "dual_coef_")
         precision = self._precision(dtype)
         X = self._rows(X, reset=False)
+        if hasattr(self, "metric_"):
+            X = self.metric_.transform(X)
         values = self._part.columns(X) @ self.parametric_coef_
         if len(self.support_):
             values = values + self._kernel_functions(X, single=precision == np.float32)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.losses import EpsilonInsensitive, Loss
 from mercer.machines.base import KernelMachine
-from mercer.machines.samples import rows_in_use
 from mercer.machines.training import Training
 from mercer.solvers import Solver
 
@@ -40,7 +39,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         if len(used) < len(y):
             loss = loss.restricted_to(used)
         targets = list(y[used].reshape(len(used), -1).T)
-        X, C = rows_in_use(X, used, self.kernel), (C[0][used], C[1][used])
+        X, C = self._in_metric(X, used, targets), (C[0][used], C[1][used])
         return Training(X, used, targets, loss, C, y.ndim == 1, budget_share)
 
 
@@ -54,6 +53,11 @@ class SupportVectorRegressor(Regressor):
         polynomials as an unpenalised part.
     loss : Loss, optional
         c; by default EpsilonInsensitive(0.1).
+    metric : None, "learned" or LearnedMetric
+        Whether the rows are seen through a metric that `LearnedMetric` learns first, from the rows that have a weight
+        (weights themselves do not count there). The kernel is that of the metric by default, else it is applied to
+        transformed rows, and `support_vectors_` and parametric functions are in the columns of the metric. Missing
+        values (NaN) are allowed then, sparse rows are not.
     C : float, array or tuple
         Weight of the errors: one number, one for each sample, or a pair (below, above) of these. inf: no error is
         allowed, for losses of straight lines; `C_` is then the weight that turned out to be large enough.
@@ -109,6 +113,8 @@ class SupportVectorRegressor(Regressor):
         each. Lists for several targets.
     kernel_, loss_, solver_
         What was used.
+    metric_ : LearnedMetric
+        The fitted metric, if there is one.
 
     Notes
     -----
@@ -132,6 +138,7 @@ class SupportVectorRegressor(Regressor):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         loss: Loss | None = None,
         C: Any = 1.0,
         regularizer: Any = "rkhs",
@@ -146,6 +153,7 @@ class SupportVectorRegressor(Regressor):
         callback: Any = None,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.loss = loss
         self.C = C
         self.regularizer = regularizer

@@ -39,7 +39,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         By default a Gaussian whose width is the median distance of the data.
     penalties : float or array, optional
         Penalties to choose from; by default from 1e-10 to 1e2 times the mean eigenvalue of K, 60 of them, or 25 for
-        conjugate gradients, but for those below the rounding of a precomputed K. One number fixes it.
+        conjugate gradients, but for those below the rounding of a precomputed K. One number fixes it. A learned metric
+        brings its own penalty, if the kernel is its own, too.
+    metric : None, "learned" or LearnedMetric
+        As in `SupportVectorRegressor`.
     parametric : None, "constant", "linear" or list
         Unpenalised functions, as in `SupportVectorRegressor`.
     solver : {"auto", "eigen", "conjugate_gradients"} or ConjugateGradients
@@ -109,6 +112,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self,
         kernel: Any = None,
         *,
+        metric: Any = None,
         penalties: Any = None,
         parametric: Any = "constant",
         solver: str | ConjugateGradients = "auto",
@@ -119,6 +123,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         verbose: bool = False,
     ):
         self.kernel = kernel
+        self.metric = metric
         self.penalties = penalties
         self.parametric = parametric
         self.solver = solver
@@ -160,7 +165,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         y = regression_targets(y, X)
         weight = checked_weights(self, sample_weight, len(y))
         used = np.flatnonzero(weight)
-        X, targets = rows_in_use(X, used, self.kernel), list(y[used].reshape(len(used), -1).T)
+        targets = list(y[used].reshape(len(used), -1).T)
+        X = self._in_metric(X, used, targets)
         return Training(X, used, targets, Squared(), (weight[used], weight[used]), y.ndim == 1)
 
     def _weighed(self, training: Training) -> Training:
@@ -200,7 +206,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     ) -> list[Expansion]:
         """One solution for each penalty that is tried."""
         starts, max_iter, interrupted = None, self.max_iter, False
-        if self.penalties is not None and np.size(self.penalties) == 1:
+        if self._wanted_penalties is not None and len(self._wanted_penalties) == 1:
             self.penalties_, best = self._grid(1.0), 0
         else:
             search = PenaltySearch(self.kernel_, X, Phi, samples, self.memory)
@@ -257,10 +263,17 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 f"penalties of KernelRidge must be positive numbers, got {self.penalties!r}; give one or a list."
             )
 
-    def _grid(self, mean_eigenvalue: float, rounding: float = 0.0) -> Array:
-        """Penalties to choose from; by default none that leaves K + penalty to rounding."""
+    @property
+    def _wanted_penalties(self) -> Array | None:
+        """Penalties that were given, or that of a learned metric whose kernel is used; else None."""
         if self.penalties is not None:
             return np.atleast_1d(np.asarray(self.penalties, dtype=np.float64))
+        return None if self.metric is None or self.kernel is not None else np.array([self.metric_.penalty_])
+
+    def _grid(self, mean_eigenvalue: float, rounding: float = 0.0) -> Array:
+        """Penalties to choose from; by default none that leaves K + penalty to rounding."""
+        if self._wanted_penalties is not None:
+            return self._wanted_penalties
         scale = mean_eigenvalue if mean_eigenvalue > 0 else 1.0
         penalties = scale * np.geomspace(1e-10, 1e2, 60 if self.solver_ == "eigen" else 25)
         return penalties[min(np.searchsorted(penalties, _ABOVE_ROUNDING * rounding), len(penalties) - 1) :]

@@ -119,15 +119,6 @@ class Adaptation:
             Y, V, t = new + (t - 1.0) / faster * (new - V), new, faster
         return V
 
-    def effective_parameters(self, Z: Array) -> float:
-        """Trace of the matrix that takes a column of the data to its values on the manifold, for a quadratic penalty.
-
-        Entries that are missing are taken as known.
-        """
-        features = self._basis.features(Z)
-        G = features.T @ features
-        return float(np.trace(cho_solve(cho_factor(G + np.diag(self._ridge(G))), G)))
-
     def _ridge(self, G: Array) -> Array:
         """What the penalty adds to the diagonal of ΦᵀWΦ."""
         ridge = np.full(len(G), _FREE * np.trace(G) / len(G))

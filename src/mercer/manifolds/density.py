@@ -54,9 +54,8 @@ class Cells:
     @classmethod
     def of(cls, f: LatentMap) -> Cells:
         """The cells of a map."""
-        features, slopes = f.basis.cell_features
-        F, T = features @ f.coefficients, slopes @ f.coefficients
-        squares, turns = np.linalg.eigh(T @ T.transpose(0, 2, 1))
+        F, T = f.basis.cell_features.images(f.coefficients)
+        squares, turns = _diagonalised(T @ T.transpose(0, 2, 1))
         U = np.ascontiguousarray((turns.transpose(0, 2, 1) @ T).transpose(1, 0, 2))
         centre = F.mean(axis=0)
         return cls(F - centre, U, np.maximum(np.ascontiguousarray(squares.T), 0.0), turns, centre)
@@ -135,7 +134,6 @@ class ManifoldDensity:
         parts = self._over_rows(rows, wanted=True)
         sums, seconds = (np.sum([both[k] for _, _, both in parts], axis=0) for k in (0, 1))
         q, G = self.cells.squares.shape
-        sums = sums.reshape(1 + q, G, -1).transpose(1, 0, 2)
         counts, totals = sums[..., 0], sums[..., 1:] + sums[..., :1] * self.cells.centre
         moments = np.empty((G, 1 + q, 1 + q))
         moments[:, 0] = moments[:, :, 0] = counts
@@ -182,7 +180,7 @@ class ManifoldDensity:
 
     def _complete(self, rows: Rows, wanted: bool) -> Callable[[slice], tuple[Array, float, Any]]:
         """Woodbury's formula with orthogonal U: one product of matrices, then what is near of each row."""
-        from mercer.manifolds.density_numba import cell_weights
+        from mercer.manifolds.density_numba import cell_sums
 
         cells, s2, d = self.cells, self.variance, rows.X.shape[1]
         q, G = cells.squares.shape
@@ -192,17 +190,15 @@ class ManifoldDensity:
 
         def work(part: slice) -> tuple[Array, float, Any]:
             log_p, noise = np.empty(part.stop - part.start), 0.0
-            totals, seconds = np.zeros(((1 + q) * G, 1 + d)), np.zeros((q, q, G))
+            totals, seconds = np.zeros((G if wanted else 0, 1 + q, 1 + d)), np.zeros((q, q, G))
             height = max(_LEAST_BLOCK, _BLOCK // ((1 + q) * G))
             for start in range(part.start, part.stop, height):
                 stop = min(start + height, part.stop)
                 X = np.ones((stop - start, 1 + d))
                 np.subtract(rows.X[start:stop], cells.centre, out=X[:, 1:])
-                P, lengths = X[:, 1:] @ directions, np.einsum("ij,ij->i", X[:, 1:], X[:, 1:])
+                P = X[:, 1:] @ directions
                 some = log_p[start - part.start : stop - part.start]
-                noise += cell_weights(P, lengths, norms, base, offsets, cells.squares, s2, some, seconds)
-                if wanted:
-                    totals += P.T @ X
+                noise += cell_sums(P, X, norms, base, offsets, cells.squares, s2, some, seconds, totals)
             return log_p, noise, (totals, seconds)
 
         return work
@@ -259,3 +255,13 @@ def _inverse_and_determinant(A: Array) -> tuple[Array, Array]:
     det = A[..., 0, 0] * A[..., 1, 1] - A[..., 0, 1] ** 2
     adjugate = np.stack([A[..., 1, 1], -A[..., 0, 1], -A[..., 0, 1], A[..., 0, 0]], axis=-1)
     return (adjugate / det[..., None]).reshape(A.shape), det
+
+
+def _diagonalised(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues and orthogonal eigenvectors of many small symmetric matrices; of two rows by their angle."""
+    if A.shape[-1] != 2:
+        return np.linalg.eigh(A)
+    angle = 0.5 * np.arctan2(2.0 * A[:, 0, 1], A[:, 0, 0] - A[:, 1, 1])
+    cos, sin = np.cos(angle), np.sin(angle)
+    turns = np.stack([cos, -sin, sin, cos], axis=-1).reshape(A.shape)
+    return np.einsum("gba,gbc,gca->ga", turns, A, turns), turns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,9 @@ class LatentSpace:
     ----------
     topology : tuple of {"interval", "circle"}
         One for each coordinate.
+    n_cells : int, optional
+        Cells along each coordinate; by default fewer the more coordinates there are. Spaces that differ in this alone
+        are equal.
 
     Examples
     --------
@@ -42,6 +45,15 @@ class LatentSpace:
     """
 
     topology: tuple[str, ...]
+    n_cells: int | None = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Topology and number of cells, from which all else is found again."""
+        return {"topology": self.topology, "n_cells": self.n_cells}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The first model files had no number of cells.
+        vars(self).update(topology=state["topology"], n_cells=state.get("n_cells"))
 
     @property
     def n_dims(self) -> int:
@@ -77,7 +89,8 @@ class LatentSpace:
     @cached_property
     def cells(self) -> tuple[Array, float]:
         """Centres of equal cells, and the length of their sides."""
-        n = _CELL_SIDES[self.n_dims - 1] if self.n_dims <= len(_CELL_SIDES) else _FEWEST_CELLS
+        few = _CELL_SIDES[self.n_dims - 1] if self.n_dims <= len(_CELL_SIDES) else _FEWEST_CELLS
+        n = few if self.n_cells is None else self.n_cells
         side = PERIOD / n
         axis = -1.0 + side * (np.arange(n) + 0.5)
         return np.stack(np.meshgrid(*[axis] * self.n_dims, indexing="ij"), axis=-1).reshape(-1, self.n_dims), side

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -16,31 +14,39 @@ from tqdm import tqdm
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
-from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.affine_maps import constant_map, principal_map, unchanged_fit
+from mercer.manifolds.affine_maps import constant_map, principal_map
 from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import Callback, ManifoldFit, fit_manifold
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.projection import Rows
+from mercer.manifolds.projection import Rows, project
 from mercer.manifolds.soft import soft_map
 from mercer.quantizers import Stopping
+from mercer.quantizers.costs import SquaredCost
 
 Array = NDArray[Any]
 
-# Widths that are tried, by the number of coordinates, and penalties, from the largest, which unfolds first.
-WIDTHS = ((0.1, 0.17, 0.28, 0.48, 0.8), (0.2, 0.34, 0.58, 1.0), (0.6, 0.77, 1.0))
-PENALTIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-# Beyond the ends of these, values continue by these factors; the best is left for a neighbour so often at most.
-_WIDTH_STEP, _PENALTY_STEP, _MOST_MOVES = 1.7, 10.0, 3
-# Penalties after which starts are compared, those of them that are followed at all widths, settings whose held-out
-# density is computed, if their AIC is no further from the best than a margin, and folds for that.
-_FIRST_PENALTIES, _STARTS, _FINALISTS, _MARGIN, _FOLDS = 3, 2, 3, 30.0, 5
+# Widths that are tried, by the number of coordinates, those of them that are tried first, and penalties.
+WIDTHS = ((0.1, 0.17, 0.28, 0.48, 0.8, 1.4), (0.1, 0.14, 0.2, 0.34, 0.58, 1.0), (0.45, 0.6, 0.77, 1.0))
+_FIRST_WIDTHS = (0.17, 0.34, 0.77)
+PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7)
+# Penalties that every start is fitted with, from the largest, which unfolds first; then the best one is followed.
+_FIRST_PENALTIES = (1e-2, 1e-3)
+# A fold holds out a fifth of the rows; there are as many as it takes to hold out so many rows.
+_FOLDS, _HELD_OUT = 5, 160
+# Moves from one setting to another, in widths, up or down, and in penalties, which fall.
+_MOVES = ((-1, 0), (1, 0), (0, 1), (0, -1))
+# Smooth manifolds with much noise need kernels that are much wider and much less penalised; in between all are worse.
+# So these are tried in one leap, from kernels of these widths and more: surfaces of narrow ones are not smooth. The
+# first penalty takes away what a narrow kernel has made of the noise.
+_WIDE, _LIGHT, _FROM = (0.8, 1.0, 1.0), (1e-2, 1e-4, 1e-5, 1e-6), (0.0, 0.2, 0.0)
 # A rung of the ladder is climbed for a gain of so many of its standard errors.
 _ERRORS = 2.0
-# When fits that are compared end: screened ones, those around the best, and those in folds.
-_SCREENING, _JUDGED = Stopping(1e-3, 5), Stopping(1e-4, 12)
-_SOFT_SCREENING, _SOFT_CLOSE, _SOFT_JUDGED = Stopping(3e-3, 9), Stopping(1e-4, 30), Stopping(1e-3, 20)
+# When fits that are compared end: hard ones, soft ones of starts, and those that are followed, curves the latest.
+_HARD, _FIRST = Stopping(1e-3, 6), Stopping(1e-3, 6)
+_FOLLOWED = (Stopping(1e-4, 10), Stopping(1e-3, 3), Stopping(1e-3, 3))
+# Steps of the projections that are shown while a model is chosen.
+_SHOWN: Any = {"n_starts": 1, "max_steps": 3}
 
 
 @dataclass(frozen=True)
@@ -51,34 +57,44 @@ class Candidate:
     ----------
     rung : {"mean", "pca", "manifold"}
         What it is.
-    n_components : int
-        Number of coordinates.
+    space : LatentSpace
+        Its coordinates.
     width, penalty : float
         Of a manifold, else NaN; a width may also be a tuple, for the coordinates, or "auto" for that of a given kernel.
     start : str
         Where a manifold was started.
-    map, variance : LatentMap, float
-        Of the fit to all rows, and the noise.
-    aic : float
-        -2 log p + 2 d tr H m / (m - tr H - 1) on the m rows; NaN for the lower rungs.
-    log_densities : array of shape (m,) or None
-        Of the rows, each by the model of the other folds; None if it was not among the best.
+    maps, variances : list of LatentMap, list of float
+        Of the fits in the folds, and their noise.
+    map : LatentMap
+        Of all rows, or for a manifold that of the first fold.
+    log_densities : array of shape (n,)
+        Of the rows that are held out, each by the fit that it was held out of.
     """
 
     rung: str
-    n_components: int
+    space: LatentSpace
     width: Any
     penalty: float
     start: str
+    maps: list[LatentMap]
+    variances: list[float]
+    log_densities: Array
     map: LatentMap
-    variance: float
-    aic: float = np.nan
-    log_densities: Array | None = None
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates."""
+        return self.space.n_dims
+
+    @property
+    def topology(self) -> tuple[str, ...]:
+        """Of the coordinates."""
+        return self.space.topology
 
     @property
     def held_out(self) -> float:
         """Mean of the held-out log densities."""
-        return np.nan if self.log_densities is None else float(self.log_densities.mean())
+        return float(self.log_densities.mean())
 
     def __str__(self) -> str:
         if self.rung == "mean":
@@ -98,21 +114,21 @@ class ModelChoice:
 
     The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
-    that gains nothing is the last. Among manifolds there is no such rule: after a screening by AIC the best of three in
-    five folds is taken, or, if it is better in the folds, what lies where AIC falls from there, on the grid or beyond
-    its edges. The screening follows falling penalties, at the middle width for all starts, and then for the best two of
-    these, if they differ, at widths outward from there until AIC rises.
+    that gains nothing is the last. Among manifolds there is no such rule: the best on held-out rows is taken. All
+    starts, in all spaces, are fitted with one width and two penalties. From the best of these, penalties and then
+    widths are followed as long as the density of the held-out rows rises, each from the map before it: narrow kernels
+    and small penalties fold what is not unfolded yet.
 
     Parameters
     ----------
     X, some_rows : array of shape (m, d)
         Rows, and the same without missing entries.
     basis_for : callable
-        basis_for(n_components, width) gives a `LatentBasis`.
+        basis_for(space, width) gives a `LatentBasis`.
     starts_for : callable
         starts_for(space) gives coordinates of the rows by the names of starts.
-    dimensions : sequence of int
-        Numbers of coordinates to try.
+    spaces : sequence of sequences of LatentSpace
+        Spaces to choose from, by numbers of coordinates that are tried one after the other.
     widths : sequence of float, optional
         By default those of `WIDTHS`; a single one is taken as given, "auto" if a kernel is.
     penalties : sequence of float
@@ -124,14 +140,14 @@ class ModelChoice:
     callback : callable, optional
         Called as callback(number, fit) with a `ManifoldFit` after each manifold; ends the search if it returns True.
     random_state : int or RandomState
-        Chooses the folds.
+        Chooses the rows that are held out.
     """
 
     X: Array
     some_rows: Array
-    basis_for: Callable[[int, Any], LatentBasis]
-    starts_for: Callable[[Any], dict[str, Array]]
-    dimensions: Sequence[int]
+    basis_for: Callable[[LatentSpace, Any], LatentBasis]
+    starts_for: Callable[[LatentSpace], dict[str, Array]]
+    spaces: Sequence[Sequence[LatentSpace]]
     widths: Sequence[float] | None = None
     penalties: Sequence[float] = PENALTIES
     soft: bool = False
@@ -143,10 +159,9 @@ class ModelChoice:
     def __post_init__(self) -> None:
         self.interrupted = self._climbed = False
         self._n_fits = 0
+        n_folds = min(_FOLDS, -(-_HELD_OUT * _FOLDS // len(self.X)))
         folds = KFold(_FOLDS, shuffle=True, random_state=self.random_state)
-        self._folds = list(folds.split(self.X))
-        # Fits run at the same time, each on one thread; who is called back is called by one of them at a time.
-        self._n_threads, self._telling = allowed_threads(), threading.Lock()
+        self._folds = list(folds.split(self.X))[:n_folds]
 
     def choose(self) -> tuple[Candidate, str]:
         """The chosen model and why, in words. Ctrl-C ends the search: then the best so far is taken."""
@@ -154,10 +169,8 @@ class ModelChoice:
         words: list[str] = []
         best: Candidate | None = None
         try:
-            with single_threaded_blas:
-                self._rows = Rows(self.X)
-                self._training = [Rows(self.X[train]) for train, _ in self._folds]
-                self._test = [Rows(self.X[test]) for _, test in self._folds]
+            self._training = [Rows(self.X[train]) for train, _ in self._folds]
+            self._test = [Rows(self.X[test]) for _, test in self._folds]
             for rung in self._ladder():
                 if best is None:
                     best, words = rung, [str(rung)]
@@ -172,7 +185,7 @@ class ModelChoice:
             finished = [candidate for candidate in self.candidates if candidate.rung == "manifold"]
             if best is None and not finished:
                 raise
-            best = min(finished, key=lambda candidate: candidate.aic, default=best)
+            best = max(finished, key=lambda candidate: candidate.held_out, default=best)
             words = [f"interrupted: {best}"]
         finally:
             self._progress.close()
@@ -181,230 +194,160 @@ class ModelChoice:
 
     def table(self) -> dict[str, list[Any]]:
         """All candidates, as columns."""
-        names = ("rung", "n_components", "width", "penalty", "start", "aic", "held_out")
+        names = ("rung", "n_components", "topology", "width", "penalty", "start", "held_out")
         return {name: [getattr(candidate, name) for candidate in self.candidates] for name in names}
 
     # Rungs -----------------------------------------------------------------------------------------------------------
 
     def _ladder(self) -> Iterable[Candidate]:
-        for number, q in enumerate(self.dimensions):
-            space = self.basis_for(q, self._widths(q)[0]).space
+        for number, spaces in enumerate(self.spaces):
             if number == 0:
-                yield self._flat("mean", constant_map, space)
+                yield self._flat("mean", constant_map, spaces[0])
             self._climbed = False
-            if not space.is_circle.any():
-                yield self._flat("pca", principal_map, space)
-            yield self._best_manifold(q, space)
+            if not spaces[0].is_circle.any():
+                yield self._flat("pca", principal_map, spaces[0])
+            yield self._best_manifold(spaces)
             if not self._climbed:
                 break
 
-    def _widths(self, q: int) -> Sequence[float]:
-        return WIDTHS[min(q, len(WIDTHS)) - 1] if self.widths is None else self.widths
-
     def _flat(self, rung: str, map_of: Callable[[Array, LatentSpace], LatentMap], space: LatentSpace) -> Candidate:
-        def fit(fold: int) -> ManifoldDensity:
+        def fit(fold: int) -> tuple[LatentMap, ManifoldDensity]:
             f = map_of(self.some_rows[self._folds[fold][0]], space)
-            return ManifoldDensity.of(self._training[fold], f, variance)
+            return f, ManifoldDensity.of(self._training[fold], f)
 
-        f = map_of(self.some_rows, space)
-        variance = ManifoldDensity.of(self._rows, f).variance
-        model = Candidate(rung, space.n_dims, np.nan, np.nan, "", f, variance)
-        self.candidates.append(replace(model, log_densities=self._held_out(fit)))
-        return self.candidates[-1]
+        return self._noted(rung, space, np.nan, np.nan, "", self._in_folds(fit), map_of(self.some_rows, space))
 
-    def _best_manifold(self, q: int, space: LatentSpace) -> Candidate:
-        starts = self.starts_for(space)
-        widths = self._widths(q)
-        middle = len(widths) // 2
-        paths = {name: self._path(q, widths[middle], name, start) for name, start in starts.items()}
-        found = self._walked(list(paths.values()), _FIRST_PENALTIES)
-        more = []
-        for name, aic in self._followed(found).items():
-            for others in (widths[:middle][::-1], widths[middle + 1 :]):
-                more.append(self._outward(q, others, name, starts[name], aic))
-            more.append(paths[name])
-        found += self._walked(more)
-        finalists = self._judged(_promising(found, _FINALISTS))
-        return self._climbed_to(max(finalists, key=lambda c: c.held_out))
+    def _best_manifold(self, spaces: Sequence[LatentSpace]) -> Candidate:
+        return max((self._best_in(space) for space in spaces), key=lambda c: c.held_out)
 
-    def _followed(self, found: Sequence[Candidate]) -> dict[str, float]:
-        """The best starts, and their AIC, but for those that have come to the same manifold as a better one."""
-        best_of: dict[str, float] = {}
-        for candidate in sorted(found, key=lambda c: c.aic):
-            best_of.setdefault(candidate.start, candidate.aic)
-        (best, least), *others = list(best_of.items())[:_STARTS]
-        same = 2 * len(self.X) * _SOFT_SCREENING.tol  # what another step may change it by
-        return {best: least, **{name: aic for name, aic in others if aic > least + same}}
+    def _best_in(self, space: LatentSpace) -> Candidate:
+        """The best manifold of a space."""
+        kind = min(space.n_dims, len(WIDTHS)) - 1
+        widths = WIDTHS[kind] if self.widths is None else self.widths
+        first = _FIRST_WIDTHS[kind] if self.widths is None else widths[0]
+        penalties = [penalty for penalty in self.penalties if penalty in _FIRST_PENALTIES] or self.penalties[:1]
+        found: list[Candidate] = []
+        for name, Z in self.starts_for(space).items():
+            found += self._path(space, first, penalties, name, [Z[train] for train, _ in self._folds], _FIRST)
+        best = self._followed(max(found, key=lambda c: c.held_out), widths)
+        light = [penalty for penalty in self.penalties if penalty in _LIGHT]
+        if len(widths) == 1 or not light or best.width < _FROM[kind]:
+            return best
+        wide = max(self._path(space, _WIDE[kind], light, best.start, best, _FOLLOWED[kind]), key=lambda c: c.held_out)
+        return self._followed(wide, widths) if wide.held_out > best.held_out else best
 
-    def _outward(self, q: int, widths: Sequence[float], name: str, start: Array, aic: float) -> Iterator[Candidate]:
-        """Paths at widths further and further from one with this AIC, up to the first whose AIC is larger."""
-        for width in widths:
-            least = np.inf
-            for candidate in self._path(q, width, name, start):
-                least = min(least, candidate.aic)
-                yield candidate
-            if least > aic:
-                break
-            aic = least
+    def _followed(self, best: Candidate, widths: Sequence[Any]) -> Candidate:
+        """The best model on the way from another: moves to settings beside it are repeated while they are better."""
+        best = self._beside(best, best.width, best.penalty)
+        tried, moves = {(best.width, best.penalty)}, list(_MOVES)
+        while True:
+            for move in moves:
+                setting = _moved(widths, best.width, move[0]), _moved(self.penalties, best.penalty, move[1])
+                if None in setting or setting in tried or self._is_too_fine(best.space, setting[0]):
+                    continue
+                tried.add(setting)
+                candidate = self._beside(best, *setting)
+                if candidate.held_out > best.held_out:
+                    best = candidate
+                    moves = [move, *(other for other in moves if other != move)]  # the same again, first of all
+                    break
+            else:
+                return best
 
-    def _walked(self, paths: Sequence[Iterator[Candidate]], most: int | None = None) -> list[Candidate]:
-        """The next candidates of several paths, also kept; if it is interrupted, those that there are."""
-        found: list[list[Candidate]] = [[] for _ in paths]
+    def _beside(self, best: Candidate, width: Any, penalty: float) -> Candidate:
+        """Another setting, from the map of the best."""
+        stopping = _FOLLOWED[min(best.n_components, len(_FOLLOWED)) - 1]
+        (candidate,) = self._path(best.space, width, [penalty], best.start, best, stopping)
+        return candidate
 
-        def follow(number: int) -> None:
-            for candidate in islice(paths[number], most):
-                found[number].append(candidate)
+    def _is_too_fine(self, space: LatentSpace, width: Any) -> bool:
+        """Whether nodes of a kernel are more than the rows that it is fitted to."""
+        return len(self.basis_for(space, width).nodes) > min(len(rows) for rows in self._training)
 
-        try:
-            self._run(follow, len(paths))
-        finally:
-            self.candidates += [candidate for path in found for candidate in path]
-        return [candidate for path in found for candidate in path]
+    # Fits ------------------------------------------------------------------------------------------------------------
 
-    def _run(self, work: Callable[[int], None], n: int) -> None:
-        """Do pieces of work, by their numbers, at the same time."""
-        numbers: Any = range(n)
-        with single_threaded_blas:
-            run_threaded(lambda number, _: work(cast(Any, number)), numbers, lambda: None, self._n_threads)
+    def _path(
+        self, space: LatentSpace, width: Any, penalties: Sequence[float], name: str, start: Any, stopping: Stopping
+    ) -> Iterator[Candidate]:
+        """Candidates for all penalties, each started from the one before; the first from another, or coordinates."""
+        basis = self.basis_for(space, width)
+        for penalty in penalties:
+            fit = partial(self._fitted, start, basis, penalty, stopping)
+            start = self._noted("manifold", space, width, penalty, name, self._in_folds(fit))
+            self._tell(start.map, penalty)
+            yield start
 
-    def _path(self, q: int, width: float, name: str, start: Any) -> Iterator[Candidate]:
-        """Candidates for all penalties, each started from the one before."""
-        basis = self.basis_for(q, width)
-        for penalty in self.penalties:
-            start, candidate = self._screened(start, None, basis, q, width, penalty, name)
-            yield candidate
+    def _fitted(
+        self, before: Any, basis: LatentBasis, penalty: float, stopping: Stopping, fold: int
+    ) -> tuple[LatentMap, ManifoldDensity]:
+        rows, is_map = self._training[fold], isinstance(before, Candidate)
+        start = before.maps[fold] if is_map else before[fold]
+        variance = before.variances[fold] if is_map else None
+        if not self.soft:
+            hard = fit_manifold(rows, start, basis, penalty, max_iter=_HARD.max_iter, tol=_HARD.tol)
+            _check(hard.status)
+            return hard.map, ManifoldDensity.of(rows, hard.map, variance)
+        soft = soft_map(rows.X, start, basis, penalty, stopping, variance=variance, accelerated=is_map)
+        _check(soft.status)
+        return soft.map, soft.density
 
-    def _screened(
-        self,
-        start: Any,
-        variance: Any,
-        basis: LatentBasis,
-        q: int,
-        width: float,
-        penalty: float,
-        name: str,
-        *,
-        closely: bool = False,
-    ) -> tuple[Any, Candidate]:
-        """A fit, to start another from, and the candidate that it makes, with its AIC."""
-        fit: Any
-        if self.soft:
-            stopping = _SOFT_CLOSE if closely else _SOFT_SCREENING
-            fit = soft_map(self._rows.X, start, basis, penalty, stopping, variance=variance, accelerated=closely)
-            self._check(fit.status)
-            noise, n_parameters, log_likelihood = fit.density.variance, fit.n_parameters, fit.log_likelihood
+    def _in_folds(self, fit: Callable[[int], tuple[LatentMap, ManifoldDensity]]) -> list[Any]:
+        """Maps, variances and held-out log densities of all folds; these at the same time, each on one thread."""
+        results: list[Any] = [None] * len(self._folds)
+
+        def work(fold: int) -> None:
+            f, density = fit(fold)
+            results[fold] = f, density.variance, density.log_density(self._test[fold])
+
+        if len(self._folds) == 1:
+            work(0)
         else:
-            fit = self._hard(self._rows, start, basis, penalty, _JUDGED if closely else _SCREENING)
-            # What is off the manifold, spread over the directions normal to it, to start from.
-            noise = float(fit.costs.mean()) / max(self.X.shape[1] - q, 1)
-            density = ManifoldDensity.of(self._rows, fit.map, noise)
-            n_parameters = Adaptation(self._rows, basis, penalty).effective_parameters(fit.Z)
-            noise, log_likelihood = density.variance, float(density.log_density(self._rows).sum())
-        # Corrected for few rows, where plain AIC prefers what follows every one of them [Hurvich1989]_.
-        n_left = len(self.X) - n_parameters - 1
-        correction = len(self.X) / n_left if n_left > 0 else np.inf
-        aic = -2 * log_likelihood + 2 * self.X.shape[1] * n_parameters * correction
-        self._tell(fit.map, penalty)
-        return fit, Candidate("manifold", q, width, penalty, name, fit.map, noise, aic)
+            n_threads, numbers = allowed_threads(), cast(Any, range(len(self._folds)))
+            with single_threaded_blas:
+                run_threaded(lambda fold, _: work(cast(Any, fold)), numbers, lambda: None, n_threads)
+        return results
+
+    def _noted(
+        self,
+        rung: str,
+        space: LatentSpace,
+        width: Any,
+        penalty: float,
+        start: str,
+        results: list[Any],
+        f: LatentMap | None = None,
+    ) -> Candidate:
+        maps, variances, log_densities = (list(values) for values in zip(*results, strict=True))
+        held_out = np.concatenate(log_densities)
+        found = Candidate(rung, space, width, penalty, start, maps, variances, held_out, maps[0] if f is None else f)
+        self.candidates.append(found)
+        return found
 
     def _tell(self, f: LatentMap, penalty: float) -> None:
-        """Show and tell that there is another fit."""
+        """Show and tell that there is another fit; its projections are rough."""
         self._progress.update()
         if self.callback is None:
             return
-        fit = unchanged_fit(self.X, f, penalty, "max_iter")
-        with self._telling:
-            self._n_fits += 1
-            if self.callback(self._n_fits, fit):
-                raise KeyboardInterrupt
-
-    def _hard(self, rows: Rows, start: Any, basis: LatentBasis, penalty: float, stopping: Stopping) -> ManifoldFit:
-        fit = fit_manifold(rows, start, basis, penalty, max_iter=stopping.max_iter, tol=stopping.tol)
-        self._check(fit.status)
-        return fit
-
-    def _check(self, status: str) -> None:
-        if status == "interrupted":
+        self._n_fits += 1
+        found = project(Rows(self.X), f, **_SHOWN)
+        error = float(found.costs.mean())
+        fit = ManifoldFit(f, found.Z, found.costs, error, [error], 0, "max_iter", penalty, SquaredCost())
+        if self.callback(self._n_fits, fit):
             raise KeyboardInterrupt
 
-    def _judged(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """With held-out log densities; folds start from the fit to all rows, and adapt it to theirs at once."""
-        judged = list(candidates)
 
-        def judge(number: int) -> None:
-            log_densities = self._held_out(partial(self._refitted, candidates[number]))
-            judged[number] = replace(candidates[number], log_densities=log_densities)
-            self._progress.update()
-
-        self._run(judge, len(judged))
-        for old, new in zip(candidates, judged, strict=True):
-            self.candidates[next(i for i, c in enumerate(self.candidates) if c is old)] = new
-        return judged
-
-    def _refitted(self, candidate: Candidate, fold: int) -> ManifoldDensity:
-        f, penalty, rows = candidate.map, candidate.penalty, self._training[fold]
-        if not self.soft:
-            fit = self._hard(rows, f, f.basis, penalty, _JUDGED)
-            return ManifoldDensity.of(rows, fit.map, candidate.variance)
-        soft = soft_map(rows.X, f, f.basis, penalty, _SOFT_JUDGED, variance=candidate.variance)
-        self._check(soft.status)
-        return soft.density
-
-    def _held_out(self, density_of: Callable[[int], ManifoldDensity]) -> Array:
-        """Log densities of the rows, each by the model of the folds that it is not in."""
-        values = np.empty(len(self.X))
-        for fold, (_, test) in enumerate(self._folds):
-            values[test] = density_of(fold).log_density(self._test[fold])
-        return values
-
-    def _climbed_to(self, best: Candidate) -> Candidate:
-        """Go on to the settings around the best while AIC falls, also beyond the edges of the grid.
-
-        Each is started from the best so far, and followed further than in the screening: along paths of falling
-        penalties wide kernels unfold late or not at all. The held-out density decides whether it was worth it.
-        """
-        (end,) = self._walked([self._beside(best, best.width, best.penalty)])
-        tried = {(end.width, end.penalty)}
-        for _ in range(_MOST_MOVES):
-            around = [pair for pair in self._around(end) if pair not in tried]
-            tried |= set(around)
-            better = min([end, *self._walked([self._beside(end, *pair) for pair in around])], key=lambda c: c.aic)
-            if better is end:
-                break
-            end = better
-        return max(best, *self._judged([end]), key=lambda c: c.held_out)
-
-    def _around(self, best: Candidate) -> list[tuple[Any, float]]:
-        """Settings next to these: in one of the two, or wider and less penalised, or the other way round."""
-        widths = _neighbours(self._widths(best.n_components), best.width, _WIDTH_STEP)
-        penalties = _neighbours(self.penalties, best.penalty, _PENALTY_STEP)
-        one = [(width, best.penalty) for width in widths] + [(best.width, penalty) for penalty in penalties]
-        return one + list(zip(widths, penalties[::-1], strict=False))
-
-    def _beside(self, best: Candidate, width: Any, penalty: float) -> Iterator[Candidate]:
-        basis = self.basis_for(best.n_components, width)
-        yield self._screened(
-            best.map, best.variance, basis, best.n_components, width, penalty, best.start, closely=True
-        )[1]
-
-
-def _promising(candidates: Sequence[Candidate], most: int | None = None) -> list[Candidate]:
-    """The best by AIC, up to a margin: what is further behind is not ahead on rows that were held out."""
-    best_first = sorted(candidates, key=lambda c: c.aic)[:most]
-    return [candidate for candidate in best_first if candidate.aic <= best_first[0].aic + _MARGIN]
+def _check(status: str) -> None:
+    if status == "interrupted":
+        raise KeyboardInterrupt
 
 
 def _gain(new: Candidate, old: Candidate) -> tuple[float, float]:
     """Mean gain in log density per row, and its standard error."""
-    assert new.log_densities is not None
-    assert old.log_densities is not None
     gains = new.log_densities - old.log_densities
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
-def _neighbours(values: Sequence[float], value: float, step: float) -> list[float]:
-    """The next smaller and larger value, or one that is a step further; none if there is a single value."""
-    if len(values) == 1:
-        return []
-    below = max((v for v in values if v < value), default=value / step)
-    return [below, min((v for v in values if v > value), default=value * step)]
+def _moved(values: Sequence[Any], value: Any, step: int) -> Any:
+    """The value that is a step further in a sequence, or None beyond its ends."""
+    place = values.index(value) + step
+    return values[place] if 0 <= place < len(values) else None

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.manifolds.fitting import ManifoldFit
 from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.latent_points import latent_points
-from mercer.manifolds.projection import Rows, project
+from mercer.manifolds.projection import Rows
 from mercer.manifolds.settings import OWNER, whole
 from mercer.manifolds.training import Training, train
 
@@ -51,14 +51,21 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     regularizer : {"rkhs", "l1", "group_l1", "l2", "length"}
         ||f||²: the norm of the kernel, αᵀKα; l2: Σ||α_j||² (that of the generative topographic map); length: ∫||f'||²,
         for open curves. "l1" and "group_l1" take penalty Σ|α_jc| and penalty Σ_j ||α_j|| instead: few nodes remain.
-    topology : "interval", "circle" or tuple of these
-        Of all coordinates, or of each: ("interval", "circle") is a cylinder, ("circle", "circle") a torus.
+    topology : "interval", "circle", tuple of these or "auto"
+        Of all coordinates, or of each: ("interval", "circle") is a cylinder, ("circle", "circle") a torus. "auto"
+        chooses the number of circles by held-out likelihood, as it does the width; circles come first. Where there is
+        no choice (see Notes) it stands for intervals.
     linear_part : bool
         Whether f has a linear part without a penalty: from principal components, for a large penalty, to a manifold.
+    n_rotated : int, None or "auto"
+        Number of leading principal components that the manifold is fitted to; f maps to all columns, in the span of
+        these. "auto": 40 where there are more columns, unless entries are missing or the cost is not squared. None:
+        all columns as they are.
     init : "auto", {"pca", "isomap", "eigenmaps"} or array of shape (m, n_components)
         Start. "auto": each of the three for ten iterations, and then the best; where a model is chosen, principal
-        components and Isomap with 5, 8 and 12 neighbours. More than 3000 rows are started from a sample of so many,
-        and where settings are given then fitted in samples of m/16 and m/4, so that few iterations need all rows.
+        components and Isomap with 8 neighbours, for curves also with 5 and 12. More than 3000 rows are started from a
+        sample of so many, and where settings are given then fitted in samples of m/16 and m/4, so that few iterations
+        need all rows.
     assignment : {"auto", "soft", "both", "hard"}
         "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM: rows are shared among
         cells of the latent space by their posterior, see `soft_map`. "both" ends that by four hard iterations, see
@@ -73,7 +80,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Most iterations.
     tol : float
         The fit ends when three iterations in a row gain less than this share of the objective; a soft one when a step
-        gains less than ten times this in log density per row.
+        gains less than ten times this in log density per entry, or thirty times for surfaces.
     warm_start : bool
         Start from the last fit, if there is one with as many coordinates.
     verbose : bool
@@ -82,7 +89,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Called as callback(n_iter, fit) with a `ManifoldFit` after each iteration, and while a model is chosen after
         each candidate, with their number and the rows that are looked at; ends the fit if it returns True.
     random_state : int, RandomState or None
-        Chooses samples and folds.
+        Chooses samples, and the rows that are held out.
 
     Attributes
     ----------
@@ -101,21 +108,29 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     kernel_, penalty_, init_, assignment_ : Kernel, float, str, str
         What was used.
     chosen_, candidates_ : str, dict of lists
-        Which model was chosen and why, in words, and the table of all: what it is, its settings, AIC and mean held-out
-        log density per row.
+        Which model was chosen and why, in words, and the table of all: what it is, its settings, and the mean held-out
+        log density per row, of the leading components where rows were rotated.
+    topology_ : tuple of {"interval", "circle"}
+        Of the coordinates.
+    n_rotated_, rotation_error_ : int, float
+        Number of components that it was fitted to (that of the columns, if they were left as they are), and the share
+        of the variance of the training rows that is orthogonal to these. Distances, costs and objectives count it.
     density_, noise_variance_ : ManifoldDensity, float
-        The density of `log_likelihood`, and the variance of its noise; if the assignment is both, that of the soft fit,
-        since rows lie around it and not beyond its ends.
+        The density of `log_likelihood`, and the variance of its noise, which is the same in all columns also where the
+        fit was to some components: then it is the mean of what the fit and the components have left over. If the
+        assignment is both, these are of the soft fit, since rows lie around it and not beyond its ends.
     fit_ : ManifoldFit
         All of it, also as a start of `fit_manifold`; like density_, of the rows less the means of their columns.
 
     Notes
     -----
-    Choice of a model (`n_components`, `width` and `penalty` that are "auto"): by the held-out likelihood of the density
-    that it implies, in five folds, of 700 rows at most; see `ModelChoice`. The mean or principal components are kept
-    unless a manifold is better by more than two standard errors: then f is constant, or affine on the latent box, and
-    `chosen_` says so. With fewer than 50 rows, a cost that is not squared or a sparse regularizer there is no choice,
-    but rules, and one coordinate.
+    Choice of a model (`n_components`, `topology`, `width` and `penalty` that are "auto"): by the held-out likelihood of
+    the density that it implies, of 1500 rows at most; see `ModelChoice`. A fifth of them is held out, of fewer than
+    800 rows in several folds. The mean or principal components are kept unless a manifold is better by more than two
+    standard errors: then f is constant, or affine on the latent box, and `chosen_` says so. What was chosen is then
+    fitted to all m rows, with 1500/m times the penalty and for surfaces (1500/m)^(1/6) times the width, since more rows
+    show finer structure. With fewer than 50 rows, a cost that is not squared or a sparse regularizer there is no
+    choice, but rules, and one coordinate.
 
     Soft assignment is for noise. Mean distances from the true curve or surface, hard and soft, each with the best of
     the penalties 1e-2, 1e-3 and 1e-4, over three draws of 400 rows: spiral .008 and .008 with noise .03, .112 and .100
@@ -163,6 +178,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         regularizer: str = "rkhs",
         topology: Any = "interval",
         linear_part: bool = False,
+        n_rotated: Any = "auto",
         init: Any = "auto",
         assignment: str = "auto",
         sigma: Any = "auto",
@@ -183,6 +199,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.regularizer = regularizer
         self.topology = topology
         self.linear_part = linear_part
+        self.n_rotated = n_rotated
         self.init = init
         self.assignment = assignment
         self.sigma = sigma
@@ -220,12 +237,16 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _store(self, training: Training) -> None:
         fit = self.fit_ = training.fit
+        basis = fit.map.basis
         self.density_, self.noise_variance_ = training.density, training.density.variance
         self.init_, self.assignment_ = training.init, training.assignment
         self.chosen_, self.candidates_ = training.chosen, training.candidates
+        self._rotation, self.rotation_error_ = training.rotation, training.rotation.error
+        directions = training.rotation.components
+        self.n_rotated_ = self.n_features_in_ if directions is None else len(directions)
         self.embedding_, self.objective_, self.history_ = fit.Z, fit.objective, fit.history
         self.n_iter_, self.status_, self.penalty_ = fit.n_iter, fit.status, fit.penalty
-        self.nodes_, self.kernel_ = fit.map.basis.nodes, fit.map.basis.kernel
+        self.nodes_, self.kernel_, self.topology_ = basis.nodes, basis.kernel, basis.space.topology
         self.dual_coef_, self.linear_coef_ = fit.map.alpha, fit.map.gamma[1:]
         self.intercept_ = self._origin + fit.map.gamma[0]
         if fit.status == "max_iter":
@@ -246,7 +267,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Latent coordinates of rows: of the nearest point in the sense of the cost, by the entries that are known."""
         check_is_fitted(self, "fit_")
         X = self._validated(X, reset=False)
-        Z = project(Rows(self._centred(X)), self.fit_.map, cost=self.fit_.cost).Z
+        Z = self._rotation.project(Rows(self._centred(X)), self.fit_.map, self.fit_.cost).Z
         return Z.astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> Array:
@@ -261,11 +282,12 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def distance_to_manifold(self, X: Any) -> Array:
         """Euclidean distance of each row from the manifold, in the entries that are known."""
-        return np.sqrt(project(self._new_rows(X), self.fit_.map).costs)
+        return np.sqrt(self._rotation.project(self._new_rows(X), self.fit_.map).costs)
 
     def quantization_error(self, X: Any) -> float:
         """Mean cost of the rows: what is lost if they are replaced by their projections."""
-        return float(project(self._new_rows(X), self.fit_.map, cost=self.fit_.cost).costs.mean())
+        rows = self._new_rows(X)
+        return float(self._rotation.project(rows, self.fit_.map, self.fit_.cost).costs.mean())
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the quantization error. It keeps rising for ever more winding manifolds: do not choose by it."""

@@ -142,8 +142,8 @@ class _Search:
     """The images of a grid in the latent space."""
 
     def __init__(self, f: LatentMap):
-        self.points, self.neighbours, features = f.basis.search_grid
-        self.F = features @ f.coefficients
+        _, self.points, self.neighbours = f.basis.search_grid
+        self.F = f.basis.search_images(f)
         self._is_rough = f.basis.tables is None
         # From a grid point to the middle of its cell f moves about half as far as to its neighbours.
         steps = [np.linalg.norm(self.F - self.F[other], axis=1) * (other >= 0) for other in self.neighbours.T]

@@ -15,6 +15,7 @@ from mercer.manifolds.adaptation import REGULARIZERS
 from mercer.manifolds.latent_kernels import Length, check_latent_kernel, default_kernel
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_space import LatentSpace, latent_space
+from mercer.manifolds.rotation import automatic_n_rotated
 from mercer.parameters import check_choice, check_count, check_positive
 from mercer.quantizers.costs import COSTS, Cost, cost_of
 
@@ -70,6 +71,21 @@ def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Setting
     return Settings(basis, penalty, cost, regularizer)
 
 
+def n_rotated_of(parameters: dict[str, Any], X: Array) -> int | None:
+    """Number of leading components that rows are rotated to; None leaves them as they are."""
+    wanted, squared = parameters["n_rotated"], parameters["cost"] == "squared"
+    if wanted is None or (is_auto(wanted) and not squared):
+        return None
+    if is_auto(wanted):
+        return automatic_n_rotated(X)
+    least = 1 if is_auto(parameters["n_components"]) else whole("n_components", parameters["n_components"], least=1)
+    if not squared or np.isnan(X).any():
+        raise complaint(
+            "n_rotated", "None or 'auto' for missing entries and other costs than 'squared'", wanted, "take None"
+        )
+    return whole("n_rotated", wanted, least=least)
+
+
 def complaint(parameter: str, constraint: str, value: Any, remedy: str) -> ValueError:
     """What is wrong with a parameter, and what to do."""
     return ValueError(f"{parameter} of {OWNER} must be {constraint}, got {value!r}; {remedy}.")
@@ -103,7 +119,8 @@ def _space(parameters: dict[str, Any], n_columns: int) -> LatentSpace:
         raise complaint(
             "n_components", f"at most the number of columns, n_features={n_columns}", q, "ask for fewer coordinates"
         )
-    return latent_space(parameters["topology"], q, OWNER)
+    # Where there is no choice, intervals.
+    return latent_space("interval" if is_auto(parameters["topology"]) else parameters["topology"], q, OWNER)
 
 
 def _kernel(parameters: dict[str, Any], space: LatentSpace, regularizer: str) -> tuple[Kernel, Array]:

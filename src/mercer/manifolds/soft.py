@@ -37,8 +37,6 @@ class SoftMap:
     ----------
     map, density : LatentMap, ManifoldDensity
         f, and the density with its s².
-    n_parameters, log_likelihood : float
-        Trace of the matrix that takes a column of the rows to its expected values; Σ_i log p(x_i).
     history, status : list of float, str
         The objective, which never rises, and how it ended: "optimal", "max_iter" or "interrupted".
     posterior : object
@@ -47,8 +45,6 @@ class SoftMap:
 
     map: LatentMap
     density: ManifoldDensity
-    n_parameters: float
-    log_likelihood: float
     history: list[float]
     status: Any
     posterior: Any
@@ -118,13 +114,9 @@ def soft_map(
         told = None if tell is None else lambda iteration, state: tell(iteration, _moved(state.map, offset))
         step = em.leap if accelerated else em.step
         run = descend(state, value, step, stopping, name="Soft manifold", scale=1.0, tell=told)
-        n_parameters = em.n_parameters(run.state)
     cells = run.state.density.cells
     density = ManifoldDensity(replace(cells, centre=cells.centre + offset), run.state.density.variance)
-    return SoftMap(
-        _moved(run.state.map, offset), density, n_parameters, run.state.sums.log_likelihood, run.history,
-        run.status, run.state,
-    )  # fmt: skip
+    return SoftMap(_moved(run.state.map, offset), density, run.history, run.status, run.state)
 
 
 def soft_fit(
@@ -208,20 +200,28 @@ class _State:
     density: ManifoldDensity
     sums: CellSums
 
+    @property
+    def unturned(self) -> tuple[Array, Array]:
+        """Moments and totals of places along the coordinates, and not along the axes of the cells' images."""
+        turns, moments, totals = self.density.cells.turns, self.sums.moments.copy(), self.sums.totals.copy()
+        totals[:, 1:] = turns @ totals[:, 1:]
+        moments[:, 1:] = turns @ moments[:, 1:]
+        moments[:, :, 1:] = moments[:, :, 1:] @ turns.transpose(0, 2, 1)
+        return moments, totals
+
 
 class _ExpectationMaximisation:
     """Within a cell, f(z_g + e) = (φ_g + Σ_a e_a φ_ga) W is linear in W, also for a place e that is not known."""
 
     def __init__(self, rows: Rows, basis: LatentBasis, penalty: float):
         self._rows, self._basis, self._penalty = rows, basis, penalty
-        self._features, self._slopes = basis.cell_features
+        self._cells = basis.cell_features
         self._squared_norm = float(np.sum(rows.X**2))
 
     def step(self, state: _State) -> tuple[_State, float]:
         """The best map for the posterior and then the best noise for the map; then the posterior."""
-        features, A = self._system(state)
-        C = features.T @ state.sums.totals.reshape(len(features), -1)
-        W, squares = self._solved(A, C)
+        moments, totals = state.unturned
+        W, squares = self._solved(self._cells.gram(moments), self._cells.sums(totals))
         return self._expected(self._basis.map_of(W), squares / self._rows.X.size)
 
     def leap(self, state: _State) -> tuple[_State, float]:
@@ -250,30 +250,24 @@ class _ExpectationMaximisation:
             return start.posterior, self._value(start.posterior)
         if not isinstance(start, LatentMap):
             return self._from_coordinates(self._basis.space.inside(start))
-        f = _moved(start, -offset)
+        same_cells = start.basis.with_cells(self._basis.space.n_cells)
+        f = _moved(replace(start, basis=same_cells), -offset)
         return self._expected(f, ManifoldDensity.of(self._rows, f).variance if variance is None else variance)
 
     def _from_coordinates(self, Z: Array) -> tuple[_State, float]:
         """The best map for places that are given."""
         g, e = self._basis.space.in_cells(Z)
-        features = self._features[g] + np.einsum("ia,iar->ir", e, self._slopes[g])
-        W, _ = self._solved(features.T @ features, features.T @ self._rows.X)
-        squares = float(np.sum((self._rows.X - features @ W) ** 2))
+        e = np.column_stack([np.ones(len(Z)), e])
+        n_cells, d = len(self._basis.space.cells[0]), self._rows.X.shape[1]
+        moments, totals = np.zeros((n_cells, e.shape[1], e.shape[1])), np.zeros((n_cells, e.shape[1], d))
+        np.add.at(moments, g, e[:, :, None] * e[:, None])
+        np.add.at(totals, g, e[:, :, None] * self._rows.X[:, None])
+        A = self._cells.gram(moments)
+        W, squares = self._solved(A, self._cells.sums(totals))
+        squares -= float(self._ridge(A) @ (W**2).sum(axis=1))
         # What is off the manifold is spread over the directions normal to it.
         n_normal = max(self._rows.X.shape[1] - Z.shape[1], 1)
         return self._expected(self._basis.map_of(W), squares / (len(Z) * n_normal))
-
-    def n_parameters(self, state: _State) -> float:
-        """Trace of the matrix of the next step that takes a column of the rows to its expected values."""
-        _, A = self._system(state)
-        return float(np.trace(cho_solve(cho_factor(A + np.diag(self._ridge(A))), A)))
-
-    def _system(self, state: _State) -> tuple[Array, Array]:
-        """Features of the cells and of the places in them, and the sum of their products."""
-        turned = state.density.cells.turns.transpose(0, 2, 1) @ self._slopes
-        features = np.concatenate([self._features[:, None], turned], axis=1)
-        flat = features.reshape(-1, features.shape[2])
-        return flat, flat.T @ (state.sums.moments @ features).reshape(flat.shape)
 
     def _ridge(self, A: Array) -> Array:
         """What the penalty adds to the diagonal."""
@@ -284,7 +278,9 @@ class _ExpectationMaximisation:
     def _solved(self, A: Array, C: Array) -> tuple[Array, float]:
         """The best coefficients, and what is left of the squares of the rows, with the penalty."""
         ridge = self._ridge(A)
-        W = cho_solve(cho_factor(A + np.diag(ridge)), C)
+        system = A.copy()
+        system.flat[:: len(A) + 1] += ridge
+        W = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), C, check_finite=False)
         squares = self._squared_norm - 2.0 * np.vdot(W, C) + np.vdot(W, A @ W) + ridge @ (W**2).sum(axis=1)
         return W, float(squares)
 

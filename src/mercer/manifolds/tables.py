@@ -35,6 +35,16 @@ class Tables:
     sides: Array
     steps: Array
 
+    def __post_init__(self) -> None:
+        """Compiled functions read where sides and steps say."""
+        q, n_points, width = self.values.shape
+        fits = self.sides.shape == self.steps.shape == (q,) and self.sides.min() >= 1 and self.steps.min() >= 1
+        if not (fits and self.steps.max() < n_points and 2 * self.sides.max() <= width):
+            raise ValueError(
+                f"sides and steps of Tables must fit values of shape {self.values.shape}, got {self.sides} and "
+                f"{self.steps}; see the attributes."
+            )
+
     def fill(self, Z: Array, K: Array) -> None:
         """Set the first columns of K to k(z, z_j), for the rows of Z and all nodes."""
         from mercer.manifolds.tables_numba import fill
@@ -48,23 +58,66 @@ class Tables:
         evaluate(self.values, self.sides, self.steps, np.ascontiguousarray(alpha), np.ascontiguousarray(Z), F, T)
 
 
-def tables_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> Tables | None:
-    """Tables for the nodes of a grid, or None if the kernel is no product, or too rough for cubics."""
+@dataclass(frozen=True)
+class Factor:
+    """A factor k_c(z_c, z_jc) of a product kernel, between points of one coordinate and its nodes.
+
+    Attributes
+    ----------
+    kernel, coordinate, nodes : Kernel, int, array of shape (n,)
+        The product, which coordinate it is of, and the nodes along this.
+    middle : array of shape (q,)
+        The point through which the coordinate runs.
+    size : float
+        What the kernel is divided by, so that the factors have it as their product.
+    """
+
+    kernel: Kernel
+    coordinate: int
+    nodes: Array
+    middle: Array
+    size: float
+
+    def __call__(self, z: Array) -> Array:
+        """The matrix k_c(z_i, z_j)."""
+        K = self.kernel(self._on_axis(z), self._on_axis(self.nodes))
+        return np.asarray(K / self.size)
+
+    def slope(self, z: Array) -> Array:
+        """Its derivative by z_i."""
+        gradient = self.kernel.gradient(self._on_axis(z), self._on_axis(self.nodes))
+        return np.asarray(gradient[..., self.coordinate] / self.size)
+
+    def _on_axis(self, z: Array) -> Array:
+        return _moved(self.middle, self.coordinate, z)
+
+
+def factors_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> list[Factor] | None:
+    """The factors of a kernel for the nodes of a grid, or None if it is no product."""
     nodes = space.grid(sides)
     middle = nodes[len(nodes) // 2]
     if not _is_product(kernel, nodes, middle):
         return None
+    # The first factor carries the size of the kernel.
+    size = float(kernel(middle[None])[0, 0])
+    return [Factor(kernel, c, space.axis(c, n), middle, size if c else 1.0) for c, n in enumerate(sides)]
+
+
+def tables_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> Tables | None:
+    """Tables for the nodes of a grid, or None if the kernel is no product, or too rough for cubics."""
+    factors = factors_of(kernel, space, sides)
+    if factors is None:
+        return None
     columns = []
-    for c in range(space.n_dims):
-        table = _table(kernel, c, space.axis(c, sides[c]), middle)
+    for factor in factors:
+        table = _table(factor)
         if table is None:
             return None
         columns.append(table)
     steps = np.array([len(table) - 1 for table in columns])
     values = np.zeros((space.n_dims, steps.max() + 1, 2 * max(sides)))
     for c, table in enumerate(columns):
-        # The first factor carries the size of the kernel.
-        values[c, : len(table), : table.shape[1]] = table / (1.0 if c == 0 else kernel(middle[None])[0, 0])
+        values[c, : len(table), : table.shape[1]] = table
     return Tables(values, np.array(sides), steps)
 
 
@@ -84,16 +137,13 @@ def _is_product(kernel: Kernel, nodes: Array, middle: Array) -> bool:
     return bool(np.abs(product - kernel(Z, some)).max() <= _TOLERANCE * size)
 
 
-def _table(kernel: Kernel, c: int, nodes: Array, middle: Array) -> Array | None:
+def _table(factor: Factor) -> Array | None:
     """Values and slopes of one factor, at the fewest points that are enough; None if none are."""
-    at_nodes = _moved(middle, c, nodes)
     for n_steps in _STEPS:
         points, step = np.linspace(-1.0, 1.0, n_steps + 1), 2.0 / n_steps
-        K = kernel(_moved(middle, c, points), at_nodes)
-        slopes = step * kernel.gradient(_moved(middle, c, points), at_nodes)[..., c]
+        K, slopes = factor(points), step * factor.slope(points)
         between = (K[:-1] + K[1:]) / 2 + (slopes[:-1] - slopes[1:]) / 8
-        exact = kernel(_moved(middle, c, points[:-1] + step / 2), at_nodes)
-        if np.abs(between - exact).max() <= _TOLERANCE * np.abs(K).max():
+        if np.abs(between - factor(points[:-1] + step / 2)).max() <= _TOLERANCE * np.abs(K).max():
             return np.hstack([K, slopes])
     return None
 

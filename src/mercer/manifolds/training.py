@@ -15,10 +15,11 @@ from mercer.manifolds.affine_maps import unchanged_fit
 from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
-from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.model_choice import PENALTIES, ModelChoice
+from mercer.manifolds.latent_space import PERIOD, LatentSpace, latent_space
+from mercer.manifolds.model_choice import PENALTIES, Candidate, ModelChoice
 from mercer.manifolds.projection import Rows
-from mercer.manifolds.settings import complaint, is_auto, positive, settings_of, whole
+from mercer.manifolds.rotation import Rotation, rotation_of
+from mercer.manifolds.settings import OWNER, complaint, is_auto, n_rotated_of, positive, settings_of, whole
 from mercer.manifolds.soft import hard_end, share_moved, soft_fit
 from mercer.manifolds.starts import STARTS, best_start, filled, start_coordinates
 from mercer.quantizers import Stopping
@@ -27,15 +28,18 @@ Array = NDArray[Any]
 
 ASSIGNMENTS = ("auto", "soft", "both", "hard")
 # Rows that starts are found and compared on, and models chosen on; fewer if entries are missing, which takes longer.
-_START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 700, 250
+_START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 1500, 250
 # With fewer rows, folds say nothing.
 _FEWEST_ROWS = 50
-# EM ends when a step gains so many times `tol` in log density per row.
-_SOFT_TOL = 10.0
+# EM ends when a step gains so many times `tol` in log density per entry: of curves, and of surfaces, which take longer.
+_SOFT_TOL = (10.0, 30.0)
+# Cells of surfaces for each width of the kernel in the fit to all rows, and the fewest and most along a coordinate.
+_CELLS_PER_WIDTH, _CELLS = 2.0, (22, 36)
 # A soft curve is ended by hard iterations if these move it by no more than this share of the noise.
 _SHARE_MOVED = 0.1
-# Most coordinates that are tried, and neighbours and landmarks of the graphs of Isomap that models are started from.
-_MOST_COMPONENTS, _NEIGHBOURS, _LANDMARKS = 3, (5, 8, 12), 150
+# Most coordinates that are tried, and neighbours and landmarks of the graphs of Isomap that curves, surfaces and
+# manifolds of more coordinates are started from.
+_MOST_COMPONENTS, _NEIGHBOURS, _LANDMARKS = 3, ((5, 8, 12), (8,), (8,)), 150
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Training:
         Why this model, in words.
     candidates : dict of lists
         What it was chosen from.
+    rotation : Rotation
+        To the components that it was fitted to.
     """
 
     fit: ManifoldFit
@@ -62,21 +68,30 @@ class Training:
     assignment: str
     chosen: str = "as given, or by rule"
     candidates: dict[str, list[Any]] = field(default_factory=dict)
+    rotation: Rotation = field(default_factory=Rotation)
 
 
 def train(parameters: dict[str, Any], X: Array, previous: ManifoldFit | None) -> Training:
-    """Fit a manifold to checked rows.
+    """Fit a manifold to checked rows, of many columns to their leading components.
 
     Parameters
     ----------
     parameters : dict
         Of the estimator, by name.
     X : array of shape (m, d)
-        Rows, with NaN where entries are missing.
+        Centred rows, with NaN where entries are missing.
     previous : ManifoldFit, optional
         To go on from, if it suits the parameters.
     """
-    return _Trainer(parameters, X).trained(previous)
+    rotation = rotation_of(X, n_rotated_of(parameters, X), parameters["random_state"])
+    rest = rotation.left_out(X)
+    parameters = {**parameters, "callback": rotation.told(parameters["callback"], rest)}
+    if previous is not None:
+        suits = previous.map.alpha.shape[1] == X.shape[1]
+        previous = replace(previous, map=rotation.lowered(previous.map)) if suits else None
+    training = _Trainer(parameters, rotation.leading(X)).trained(previous)
+    fit, density = rotation.lifted_fit(training.fit, rest), rotation.lifted_density(training.density, rest)
+    return replace(training, fit=fit, density=density, rotation=rotation)
 
 
 class _Trainer:
@@ -101,7 +116,7 @@ class _Trainer:
     def _choices(self) -> list[str]:
         """Parameters that are left to be chosen."""
         fixed = self._parameters["kernel"] is not None or self._parameters["regularizer"] == "length"
-        names = ("n_components", "penalty") if fixed else ("n_components", "penalty", "width")
+        names = ("n_components", "topology", "penalty") if fixed else ("n_components", "topology", "penalty", "width")
         return [name for name in names if is_auto(self._parameters[name])]
 
     def _is_soft(self) -> bool:
@@ -123,7 +138,7 @@ class _Trainer:
     def trained(self, previous: ManifoldFit | None) -> Training:
         """The whole of it."""
         if previous is not None and self._suits(previous):
-            return self._described(self._resumed(previous.map, previous.penalty), "warm_start")
+            return self._described(self._resumed(previous.map, previous.map.basis, previous.penalty), "warm_start")
         if self._chooses:
             return self._chosen()
         init, start = self._start()
@@ -131,12 +146,14 @@ class _Trainer:
             return self._described(unchanged_fit(self._X, start.map, start.penalty, "interrupted", start.cost), init)
         fit = self._fitted(start, self._settings.basis, self._settings.penalty, self._parameters["annealing"])
         if self._soft and fit.status != "interrupted":
-            fit = self._resumed(fit.map, fit.penalty)
+            fit = self._resumed(fit.map, fit.map.basis, fit.penalty)
         return self._described(fit, init)
 
     def _suits(self, previous: ManifoldFit) -> bool:
-        same_space = previous.map.basis.space == self._settings.basis.space or "n_components" in self._choices()
-        return same_space and previous.map.alpha.shape[1] == self._X.shape[1] and previous.penalty > 0
+        old, new, left = previous.map.basis.space, self._settings.basis.space, self._choices()
+        same_number = old.n_dims == new.n_dims or "n_components" in left
+        same_kind = old.topology == new.topology or "topology" in left or "n_components" in left
+        return same_number and same_kind and previous.penalty > 0
 
     def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
         some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
@@ -165,13 +182,14 @@ class _Trainer:
         penalties = penalty * 10.0 ** np.arange(annealing, -1, -1)
         return fit_path(self._X, start, basis, penalties.tolist(), **options)[-1]
 
-    def _resumed(self, f: LatentMap, penalty: float, variance: float | None = None) -> ManifoldFit:
-        """Go on from a map, and from its noise if that is known."""
+    def _resumed(self, f: LatentMap, basis: LatentBasis, penalty: float, variance: float | None = None) -> ManifoldFit:
+        """Go on from a map, with another basis or its own, and from its noise if that is known."""
         if not self._soft:
-            return self._fitted(f, f.basis, penalty)
+            return self._fitted(f, basis, penalty)
         tol, max_iter, verbose = (self._parameters[name] for name in ("tol", "max_iter", "verbose"))
-        stopping = Stopping(_SOFT_TOL * tol, max_iter, verbose=verbose)
-        return soft_fit(self._X, f, f.basis, penalty, stopping, self._parameters["callback"], variance)
+        gain = _SOFT_TOL[basis.space.n_dims > 1] * tol * self._X.shape[1]
+        stopping = Stopping(gain, max_iter, verbose=verbose)
+        return soft_fit(self._X, f, basis, penalty, stopping, self._parameters["callback"], variance)
 
     def _start(self) -> tuple[str, Any]:
         """Coordinates, or a fit to some rows; and its name."""
@@ -228,9 +246,9 @@ class _Trainer:
         choice = ModelChoice(
             X[some],
             some_rows,
-            cache(lambda q, width: self._basis_for(q, width, some_rows)),
+            cache(lambda space, width: self._basis_for(space, width, some_rows)),
             lambda space: self._starts(space, some, some_rows),
-            dimensions if "n_components" in left else [int(parameters["n_components"])],
+            [self._spaces(q) for q in (dimensions if "n_components" in left else [int(parameters["n_components"])])],
             None if "width" in left else [_hashable(parameters["width"])],
             PENALTIES if "penalty" in left else [self._settings.penalty],
             soft=self._soft,
@@ -240,15 +258,35 @@ class _Trainer:
         )
         best, words = choice.choose()
         if best.rung == "manifold" and not choice.interrupted:
-            # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
-            fit = self._resumed(best.map, best.penalty * len(some) / len(X), best.variance)
+            fit = self._of_all(best, len(some), some_rows)
         else:
             fit = unchanged_fit(X, best.map, best.penalty, "interrupted" if choice.interrupted else "optimal")
         return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
 
-    def _basis_for(self, q: int, width: Any, some_rows: Array) -> LatentBasis:
-        given = {"n_components": q, "width": width}
+    def _spaces(self, q: int) -> list[LatentSpace]:
+        """Latent spaces to choose from; coordinates of a product may change places."""
+        topology = self._parameters["topology"]
+        if not is_auto(topology):
+            return [latent_space(topology, q, OWNER)]
+        return [LatentSpace(("circle",) * n + ("interval",) * (q - n)) for n in range(q + 1)]
+
+    def _basis_for(self, space: LatentSpace, width: Any, some_rows: Array) -> LatentBasis:
+        given = {"n_components": space.n_dims, "topology": space.topology, "width": width}
         return settings_of({**self._parameters, **given}, len(self._X), some_rows).basis
+
+    def _of_all(self, best: Candidate, n_chosen: int, some_rows: Array) -> ManifoldFit:
+        """The fit to all rows of what was chosen on some."""
+        share, q, basis = n_chosen / len(self._X), best.n_components, best.map.basis
+        width = best.width
+        if "width" in self._choices() and q > 1:
+            # More rows show finer structure; curves are smooth, and a smaller penalty is all that they need.
+            width = best.width * share ** (1.0 / (q + 4))
+            basis = self._basis_for(best.space, width, some_rows)
+        if q == 2 and not isinstance(width, str):
+            most = int(np.clip(np.ceil(_CELLS_PER_WIDTH * PERIOD / np.min(width)), *_CELLS))
+            basis = basis.with_cells(most)
+        # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
+        return self._resumed(best.map, basis, best.penalty * share, best.variances[0])
 
     def _starts(self, space: LatentSpace, some: Array, some_rows: Array) -> dict[str, Array]:
         init = self._parameters["init"]
@@ -258,7 +296,7 @@ class _Trainer:
             return {init: start_coordinates(some_rows, space, init)}
         starts = {
             f"isomap-{n}": start_coordinates(some_rows, space, "isomap", n_neighbors=n, n_landmarks=_LANDMARKS)
-            for n in _NEIGHBOURS
+            for n in _NEIGHBOURS[min(space.n_dims, len(_NEIGHBOURS)) - 1]
         }
         return {**starts, "pca": start_coordinates(some_rows, space, "pca")}
 

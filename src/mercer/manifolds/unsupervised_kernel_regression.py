@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -63,7 +63,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale
         by the objective. Of several, all descend for 10 iterations, the better half of them for 20 and the better half
         of these for 60; the one with the least objective is taken. More than 3000 rows are started from a sample of so
-        many, see Notes.
+        many, see Notes. "manifold" is a soft principal manifold with settings by rule; "auto" takes it for surfaces of
+        500 to 10,000 complete rows of numbers, with the Gaussian kernel and neighbours left out, if its objective is
+        less than 0.9 times those of "isomap-12" and "pca" before any descent; it is then the only one in the table.
     optimizer : {"auto", "rprop", "lbfgs", "rprop+lbfgs"}
         "auto": "rprop" if neighbours are left out, else both.
     homotopy : bool or sequence of float
@@ -101,7 +103,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         What was minimised, in the end, and at the start and after each iteration on all rows: it never rises, and
         begins with what `candidates_` tells of the start, if this was of all rows. With a homotopy it begins with the
         start that was shrunk, and iterations of the homotopy come first. If pieces were brought together in the end,
-        the objective may be a little above the last of them, by 5 % at most.
+        the objective may be a little above the last of them, by 5 % at most. From the start "manifold" all iterations
+        but the last ten are by lists of 64 latent neighbours, in single precision, and count as one.
     leave_one_out_error_ : float
         Eq. (10) in the end, whatever was minimised.
     n_iter_, status_ : int, str
@@ -162,8 +165,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     convex: its minimum depends on the start. Time of an iteration is O(N² d) for the Gaussian kernel, and O(d) for each
     pair of rows within reach for the quartic one; memory is a few copies of the data.
 
-    More than 3000 rows are fitted by way of a sample of so many: the others are projected on its surface, as new ones
-    are, and few iterations on all follow, with a kernel that is narrower by (N / 3000)^(1 / (n_components + 4)). Given
+    More than 3000 rows (10,000 from the start "manifold") are fitted by way of a sample of 3000: the others are
+    projected on its surface, as new ones are, and few iterations on all follow, with a kernel that is narrower by
+    (N / 3000)^(1 / (n_components + 4)). Given
     coordinates, rows of a feature kernel and a warm start are fitted at once. An iteration with the quartic kernel then
     takes O(N^(5/3)) time for two coordinates. Fewer rows within reach take less, and follow the noise: 20,000 rows of
     the spiral make a curve of 1.06 times its true length with 390 in reach and 91 of these left out, of 3.3 times with
@@ -304,6 +308,18 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.n_pieces_ = count_pieces(self._objective, self._units, self._Z, densities, self.density_threshold_)
         self._surface = Surface(self._objective, self._Z, self._training.points)
         self._projector = SurfaceProjector.within(self._surface, densities, self.density_threshold_)
+
+    @cached_property
+    def _projector(self) -> SurfaceProjector:
+        """Made by a fit, and again by the first use of a model that was stored."""
+        return SurfaceProjector(self._surface, float(self._surface.log_share(self.density_threshold_)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the projector and its lists of neighbours, which follow from the surface."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_projector"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_projector"})
 
     # Use -------------------------------------------------------------------------------------------------------------
 

@@ -24,15 +24,18 @@ class DecodedGridDisplay:
 
     Parameters
     ----------
-    images : array of shape (m, n, height, width)
+    images : array of shape (m, n, height, width) or (m, n, height, width, 3)
         The images: along the first latent coordinate from left to right, and along the second upwards; n is 1 for maps
-        of one coordinate. NaN for those that are left out.
+        of one coordinate. Three channels are red, green and blue. NaN for those that are left out.
     shades : array of shape (m, n), optional
         From 0 for images as pale as their palest pixel to 1 for images as they are.
     limits : array of shape (2, 2)
         The ends of the coordinates.
     names : pair of str
         The names of the coordinates.
+    ends : pair of float, optional
+        The values with the first and the last colour, black and white for images in colour; by default the least and
+        the largest value.
 
     Attributes
     ----------
@@ -54,6 +57,7 @@ class DecodedGridDisplay:
     shades: Array | None = None
     limits: Array = field(default_factory=lambda: np.tile([-1.0, 1.0], (2, 1)))
     names: tuple[str, str] = ("coordinate 1", "coordinate 2")
+    ends: tuple[float, float] | None = None
 
     @classmethod
     def from_estimator(
@@ -117,18 +121,20 @@ class DecodedGridDisplay:
         """
         ax = self.ax_ = new_or_given(ax)
         self.figure_ = ax.figure
-        m, n, height, width = self.images.shape
+        m, n, height, width = self.images.shape[:4]
         # A white line between images; rows of the mosaic run downwards, the second coordinate upwards.
-        mosaic = np.full((n, height + 1, m, width + 1), np.nan)
-        mosaic[:, :height, :, :width] = self._shaded()[:, ::-1].transpose(1, 2, 0, 3)
-        mosaic = mosaic.reshape(n * (height + 1), m * (width + 1))[:-1, :-1]
+        mosaic = np.full((n, height + 1, m, width + 1, *self.images.shape[4:]), np.nan)
+        mosaic[:, :height, :, :width] = np.moveaxis(self._shaded()[:, ::-1], 0, 2)
+        mosaic = mosaic.reshape(n * (height + 1), m * (width + 1), *self.images.shape[4:])[:-1, :-1]
         (left, right), (bottom, top) = self.limits
         # Pixels are squares, whatever the units of the coordinates.
         aspect = float(mosaic.shape[0] / mosaic.shape[1] * (right - left) / (top - bottom))
-        shown = self.images[np.isfinite(self.images)]
+        low, high = self.ends or (np.nanmin(self.images), np.nanmax(self.images))
+        if mosaic.ndim == 3:
+            mosaic = _with_opacity((mosaic - low) / (high - low or 1.0))
         ax.imshow(
             mosaic, cmap=cmap, extent=(left, right, bottom, top), interpolation="nearest", aspect=aspect,
-            vmin=shown.min(), vmax=shown.max(),
+            vmin=low, vmax=high,
         )  # fmt: skip
         if n == 1:
             ax.set_yticks([])
@@ -142,4 +148,12 @@ class DecodedGridDisplay:
         if self.shades is None:
             return self.images
         paper = np.nanmin(self.images)
-        return np.asarray(paper + (self.images - paper) * self.shades[:, :, None, None])
+        return np.asarray(
+            paper + (self.images - paper) * self.shades.reshape(*self.shades.shape, *[1] * (self.images.ndim - 2))
+        )
+
+
+def _with_opacity(colours: Array) -> Array:
+    """Colours from 0 to 1, and as a fourth channel 1 where they are known."""
+    known = np.isfinite(colours).all(axis=-1, keepdims=True)
+    return np.concatenate([np.where(known, np.clip(colours, 0.0, 1.0), 0.0), known], axis=-1)

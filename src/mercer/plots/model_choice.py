@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEVELS = (("pca", "principal components", (0, (6, 2))), ("mean", "the mean", (0, (1, 2))))
+# A triangle that points down.
+_FAR_BELOW = 7
 
 
 @dataclass(eq=False, kw_only=True)
@@ -81,38 +84,69 @@ class ModelChoiceDisplay:
         """
         ax = self.ax_ = new_or_given(ax)
         self.figure_ = ax.figure
-        table = {name: np.array(values) for name, values in self.candidates.items()}
-        held_out = table["held_out"].astype(np.float64)
-        judged = (table["rung"] == "manifold") & np.isfinite(held_out)
-        widths = np.array([_one_width(width) for width in self.candidates["width"]])
-        groups = sorted(set(zip(table["n_components"][judged], table["penalty"][judged], strict=True)))
-        for i, (q, penalty) in enumerate(groups):
-            rows = judged & (table["n_components"] == q) & (table["penalty"] == penalty)
-            places = np.unique(widths[rows])
-            best = [held_out[rows & (widths == width)].max() for width in places]
-            name = f"penalty {penalty:.0e}" + (f", {q}-d" if len(set(table["n_components"])) > 1 else "")
-            style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "ls": DASHES[i % len(DASHES)]}
-            ax.plot(places, best, lw=1.5, ms=6, color=color(i), label=name, **style)
+        table = _Candidates(self.candidates)
+        held_out = table.column("held_out")
+        judged = table.manifolds & np.isfinite(held_out)
+        floor = _floor(held_out[table.rungs == "mean"], held_out[judged])
+        for places, best, style in table.curves(np.where(judged, held_out, np.nan), np.max):
+            far = best < floor
+            ax.plot(places, np.where(far, np.nan, best), **style)
+            if far.any():
+                ax.plot(places[far], np.full(far.sum(), floor), ls="", marker=_FAR_BELOW, ms=9, color=style["color"])
         for rung, words, dashes in _LEVELS:
-            levels = held_out[table["rung"] == rung]
+            levels = held_out[table.rungs == rung]
             if levels.size:
                 ax.axhline(float(levels[-1]), color=INK, lw=1.2, ls=dashes, label=words)
-        if len(set(widths[judged])) > 1:
-            ax.set_xscale("log")
-            for axis_format in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
-                axis_format(lambda value, _: f"{value:g}")
-        self._leave_out_the_worst(ax, held_out[table["rung"] == "mean"], held_out[judged])
-        ax.set_xlabel("width of the kernel on the map")
+        _widths_across(ax, table.widths[judged])
+        if np.isfinite(floor):
+            words = f"far below, down to {held_out[judged].min():.3g}"
+            ax.plot([], [], ls="", marker=_FAR_BELOW, ms=9, color=INK, label=words)
         ax.set_ylabel("log density of held-out rows")
         legend_above_data(ax)
         return self
 
-    def _leave_out_the_worst(self, ax: Axes, of_means: Array, of_manifolds: Array) -> None:
-        """Widths that are far too small would leave no room for the others."""
-        if of_means.size and of_manifolds.size:
-            low, high = float(of_means.min()), float(of_manifolds.max())
-            if of_manifolds.min() < 2 * low - high:
-                ax.set_ylim(1.5 * low - 0.5 * high, 1.1 * high - 0.1 * low, auto=True)
+
+class _Candidates:
+    """The columns of a table of candidates as arrays."""
+
+    def __init__(self, candidates: dict[str, list[Any]]):
+        self._candidates = candidates
+        self.rungs = np.array(candidates["rung"])
+        self.manifolds = self.rungs == "manifold"
+        self.widths = np.array([_one_width(width) for width in candidates["width"]])
+
+    def column(self, name: str) -> Array:
+        return np.array(self._candidates[name], dtype=np.float64)
+
+    def curves(self, values: Array, best_of: Callable[[Array], float]) -> Iterator[tuple[Array, Array, dict[str, Any]]]:
+        """For each penalty and dimension, widths, the best of the known values at each, and a style with a label."""
+        sizes, penalties = np.array(self._candidates["n_components"]), self.column("penalty")
+        groups = sorted(set(zip(sizes[self.manifolds], penalties[self.manifolds], strict=True)))
+        for i, (q, penalty) in enumerate(groups):
+            rows = self.manifolds & (sizes == q) & (penalties == penalty) & np.isfinite(values)
+            if rows.any():
+                places = np.unique(self.widths[rows])
+                best = np.array([best_of(values[rows & (self.widths == width)]) for width in places])
+                label = f"penalty {penalty:.0e}" + (f", {q}-d" if len(set(sizes)) > 1 else "")
+                marks = {"marker": MARKERS[i % len(MARKERS)], "ls": DASHES[i % len(DASHES)], "color": color(i)}
+                yield places, best, {"lw": 1.5, "ms": 6, "label": label, **marks}
+
+
+def _widths_across(ax: Axes, widths: Array) -> None:
+    if len(set(widths)) > 1:
+        ax.set_xscale("log")
+        for axis_format in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+            axis_format(lambda value, _: f"{value:g}")
+    ax.set_xlabel("width of the kernel on the map")
+
+
+def _floor(of_means: Array, of_manifolds: Array) -> float:
+    """Where models are marked that are far worse than the mean, which would leave no room for the others."""
+    if of_means.size and of_manifolds.size:
+        low, high = float(of_means.min()), float(of_manifolds.max())
+        if of_manifolds.min() < 2 * low - high:
+            return 1.5 * low - 0.5 * high
+    return -np.inf
 
 
 def _one_width(width: Any) -> float:

@@ -5,7 +5,6 @@ the files that `map_files`, `diagnosis_files` or `machine_files` give into an `O
 """
 
 from mercer.report.diagnosing import DiagnosisResult, diagnose_problem
-from mercer.report.errors import InputError, MemoryRefusal, ModelFileError, OutputError, ReportError
 from mercer.report.learning import MachineModel, MachineResult, MachineSettings, fit_machine
 from mercer.report.learning_pages import diagnosis_files, machine_files
 from mercer.report.map_models import MapModel
@@ -15,10 +14,11 @@ from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.model_files import ModelFile, load_model, model_bytes
 from mercer.report.outputs import OutputFolder
 from mercer.report.progress import Progress
-from mercer.report.schema import TableSchema
 from mercer.report.stored_models import load_machine, load_map, stored_machine, stored_map
-from mercer.report.tables import Table, read_table, table_from_frame
-from mercer.report.targets import LearningProblem
+from mercer.tables.errors import InputError, MemoryRefusal, ModelFileError, OutputError, ReportError
+from mercer.tables.reading import Table, read_table, table_from_frame
+from mercer.tables.schema import TableSchema
+from mercer.tables.targets import LearningProblem
 
 __all__ = [
     "Table", "read_table", "table_from_frame", "TableSchema",

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
 from mercer.relevance import RelevantDimensions
-from mercer.report.memory import refuse_if_too_large
 from mercer.report.progress import Progress, Stages
-from mercer.report.targets import LearningProblem
+from mercer.tables.memory import refuse_if_too_large
+from mercer.tables.targets import LearningProblem
 
 Array = NDArray[Any]
 
 # Rows that are looked at: estimates hardly change with more, and the work grows with their cube.
 _MOST_ROWS, _MOST_ROWS_FOR_COLUMNS = 2000, 700
-# What is done, and about how long it takes: a first look at every fourth width, so that there is something to show.
+# What is done: a first look at every fourth width, so that there is something to show.
 _FIRST, _ALL, _COLUMNS, _FEW = "a first look", "trying all kernels", "leaving out columns", 4
-_PLAN = {_FIRST: 1.0, _ALL: 3.0, _COLUMNS: 3.0}
 # Columns that are left out one at a time, how many of these are looked at together, and widths that are tried.
 _MOST_COLUMNS, _TOGETHER, _WIDTHS = 40, 8, 12
 
@@ -82,8 +81,8 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     >>> result.model.diagnosis_.noise
     'low'
     """
-    stages = Stages(progress, _PLAN)
     some = _drawn(len(problem.X), _MOST_ROWS, seed)
+    stages = Stages(progress, _plan(len(some), len(problem.schema.groups)))
     X, y = problem.X[some], problem.y[some]
     refuse_if_too_large(60.0 * len(X) ** 2 + 24.0 * problem.X.size, f"diagnosing {len(X):,} rows")
     notes = list(problem.notes)
@@ -100,9 +99,16 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
         model = RelevantDimensions(family, task=task).fit(X, y)
         stages.begin(_COLUMNS)
         columns = _column_costs(problem, model, X, y, task, seed, stages, notes)
+        stages.end()
     except KeyboardInterrupt:
         return DiagnosisResult(problem, model, y, columns, notes, partial=True)
     return DiagnosisResult(problem, model, y, columns, notes)
+
+
+def _plan(n_rows: int, n_columns: int) -> dict[str, float]:
+    """About how long each stage takes beside the others."""
+    every, one_column = 2.0 * (n_rows / 1000) ** 2.6, 0.06 * (min(n_rows, _MOST_ROWS_FOR_COLUMNS) / 700) ** 2
+    return {_FIRST: 0.28 * every, _ALL: every, _COLUMNS: one_column * (1 + min(n_columns, _MOST_COLUMNS))}
 
 
 def _column_costs(

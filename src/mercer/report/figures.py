@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from mercer.plots import (
     CandidatesDisplay,
@@ -28,13 +31,14 @@ from mercer.plots import (
     WidthCurveDisplay,
 )
 from mercer.plots.style import COLORS, INK, POINTS
+from mercer.report.map_data import pixel_ends
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mercer.relevance import RelevantDimensions
     from mercer.report.mapping import MapResult
-    from mercer.report.targets import Target
+    from mercer.tables.targets import Target
 
 Array = NDArray[Any]
 
@@ -44,8 +48,8 @@ _STYLE: Any = {
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
 }  # fmt: skip
 _VARIABLES = {INK: "var(--ink)", POINTS: "var(--muted)"} | {c: f"var(--c{i})" for i, c in enumerate(COLORS)}
-# Images along each axis of decoded ones.
-_IMAGES = 9
+# Images along each axis of decoded ones; none is drawn where the nearest row is farther away than so many of them.
+_IMAGES, _FARTHEST = 9, 1.0
 
 
 class Picture:
@@ -64,10 +68,13 @@ class Picture:
 
     def svg(self) -> Markup:
         """The picture as part of a page."""
+        self._show_dollars()
         file = io.StringIO()
-        self.figure.savefig(
-            file, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
+        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        with warnings.catch_warnings():
+            # Text stays text: the browser has the letters that the font of the figure lacks.
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            self.figure.savefig(file, format="svg", transparent=True, metadata=nothing)
         text = file.getvalue()
         text = text[text.index("<svg") :]
         # Groups of several pictures would have the same names; nothing refers to them.
@@ -77,6 +84,27 @@ class Picture:
         for old, new in _VARIABLES.items():
             text = text.replace(old, new)
         return Markup(text)
+
+    def _show_dollars(self) -> None:
+        """Dollars in names of columns and classes begin no formulas; ticks of logarithmic axes are not drawn yet."""
+        from matplotlib.text import Text
+        from matplotlib.ticker import FuncFormatter
+
+        for text in self.figure.findobj(Text):
+            text.set_text(_escaped(text.get_text()))
+        for axes in self.figure.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                formatter = axis.get_major_formatter()
+                if isinstance(formatter, FuncFormatter):  # of labels that were given
+                    axis.set_major_formatter(partial(_escaped_label, formatter))
+
+
+def _escaped_label(formatter: Callable[[float, int | None], str], value: float, place: int | None) -> str:
+    return _escaped(formatter(value, place))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\$", "$").replace("$", "\\$")
 
 
 @contextmanager
@@ -105,22 +133,34 @@ def density_picture(result: MapResult) -> Markup:
 
 
 def decoded_images(result: MapResult) -> Markup:
-    """Images that places of the map stand for."""
-    shape = result.model.schema.image_shape
+    """Images that places of the map stand for; none where no rows are."""
+    schema = result.model.schema
+    shape = schema.image_shape
     assert shape is not None
-    axes = [span_of(result.embedding[:, c], _IMAGES) for c in range(min(result.embedding.shape[1], 2))]
-    middle = np.nanmedian(result.embedding, axis=0)
+    axes = [_span_of(result.embedding[:, c], _IMAGES) for c in range(min(result.embedding.shape[1], 2))]
     places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    Z = np.tile(middle, (len(places), 1))
+    nearest, cells = _nearest_rows(result.embedding, places, axes)
+    Z = result.embedding[nearest]
     Z[:, : len(axes)] = places
-    images = result.model.rows(Z)
-    scale, centers = result.model.schema.columns[0].scale, [c.center[0] for c in result.model.schema.columns]
-    images = (images * scale + np.array(centers)).reshape(len(axes[0]), -1, *shape)
+    ends = pixel_ends(result.table)
+    images = schema.columns[0].scale * result.model.rows(Z) + np.array([c.center[0] for c in schema.columns])
+    images = np.clip(images, *ends)
+    images[cells > _FARTHEST] = np.nan
+    display = DecodedGridDisplay(
+        images=images.reshape(len(axes[0]), -1, *shape), limits=np.vstack([*map(_edges, axes), [-1.0, 1.0]])[:2],
+        ends=ends,
+    )  # fmt: skip
     with drawing(6.0, 6.0 if len(axes) == 2 else 1.2) as picture:
-        DecodedGridDisplay(images=images, limits=np.vstack([*map(_edges, axes), [-1.0, 1.0]])[:2]).plot(
-            picture.figure.subplots()
-        )
+        display.plot(picture.figure.subplots(), cmap="gray")
         return picture.svg()
+
+
+def _nearest_rows(Z: Array, places: Array, axes: list[Array]) -> tuple[Array, Array]:
+    """The row nearest to each place in the coordinates that are drawn, and its distance in cells."""
+    some = np.flatnonzero(np.isfinite(Z).all(axis=1))
+    cell = np.array([np.diff(_edges(axis))[0] / len(axis) for axis in axes])
+    distances, found = cKDTree(Z[some, : len(axes)] / cell).query(places / cell)
+    return some[found], distances
 
 
 def _edges(places: Array) -> Array:
@@ -153,7 +193,7 @@ def curve_picture(result: MapResult) -> Markup:
         return picture.svg()
 
 
-def span_of(z: Array, n: int) -> Array:
+def _span_of(z: Array, n: int) -> Array:
     """Places along a coordinate between which nearly all rows are."""
     low, high = np.nanquantile(z, [0.01, 0.99])
     return np.linspace(low, high, n)
@@ -162,9 +202,10 @@ def span_of(z: Array, n: int) -> Array:
 def choice_picture(estimator: Any) -> Markup | None:
     """What the width and the penalty of a manifold, or the size of another map, were chosen from."""
     candidates = getattr(estimator, "candidates_", None)
+    if candidates and "held_out" in candidates:
+        return _drawn(ModelChoiceDisplay.from_estimator, estimator, 7.2, 4.2)
     if candidates:
-        display = ModelChoiceDisplay if "held_out" in candidates else CandidatesDisplay
-        return _drawn(display.from_estimator, estimator, 7.2, 3.8)
+        return _drawn(CandidatesDisplay.from_estimator, estimator, 7.2, 3.8)
     if hasattr(estimator, "width_curve_"):
         return _drawn(WidthCurveDisplay.from_estimator, estimator, 5.6, 3.4)
     if np.all(np.isfinite(getattr(estimator, "explained_variance_ratio_", [np.nan]))):

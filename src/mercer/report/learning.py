@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from mercer.kernels import Gaussian, Kernel, widths_for
+from mercer.kernels import Kernel
 from mercer.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -25,18 +25,18 @@ from mercer.losses import (
     SquaredHinge,
     optimal_epsilon,
 )
-from mercer.machines import KernelRidge, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.bands import folds_to_fit
-from mercer.relevance import RelevantDimensions
-from mercer.report.diagnosing import kernel_family
-from mercer.report.errors import InputError
 from mercer.report.fit_warnings import in_plain_words, unsettled
-from mercer.report.memory import refuse_if_too_large
+from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, MetricRows, choose_kernel, learns_metric
 from mercer.report.progress import Progress, Stages
-from mercer.report.schema import TableSchema
+from mercer.report.rivals import boosted_trees_error
 from mercer.report.seen_rows import SeenRows, far_note
-from mercer.report.targets import LearningProblem, Target
 from mercer.solvers import Iterate
+from mercer.tables.errors import InputError
+from mercer.tables.memory import refuse_if_too_large
+from mercer.tables.schema import TableSchema
+from mercer.tables.targets import LearningProblem, Target
 
 Array = NDArray[Any]
 
@@ -53,14 +53,9 @@ CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
     "logistic": lambda noise: Logistic(),
 }
 LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
-# Kinds of kernels by the word that the user knows them by.
-KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
-# Rows that the kernel and the penalty are chosen on, and kernels that are tried before the next word.
-_MOST_ROWS, _TOGETHER = 1000, 4
 _HELD_OUT = 0.2
-# What is done, and about how long it takes.
+# What is done.
 _CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checking on held-out rows", "fitting all rows"
-_PLAN = {_CHOOSING: 3.0, _CHECKING: 4.0, _FITTING: 5.0}
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
 # Relative gap of the machines.
@@ -73,8 +68,8 @@ class MachineSettings:
 
     Attributes
     ----------
-    loss, kernel : str
-        Of `LOSSES` and `KERNELS`.
+    loss, kernel, metric : str
+        Of `LOSSES`, and of `KERNELS` and `METRICS` of `kernel_choice`. The metric is for the kernel "auto".
     band : float or None
         The share of targets that a prediction band is to hold.
     seed : int
@@ -85,6 +80,7 @@ class MachineSettings:
     kernel: str = "auto"
     band: float | None = None
     seed: int = 0
+    metric: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -94,13 +90,15 @@ class MachineModel:
     Attributes
     ----------
     machine : estimator
-        Of standardised rows and targets.
+        Of standardised rows and targets; of rows in the metric if there is one.
     band : QuantileBand or None
         Of the same.
     schema, target : TableSchema, Target
         How tables become rows, and what predictions mean.
     seen : SeenRows or None
         What it was fitted to; the first model files did not tell.
+    metric : MetricRows or None
+        How the columns count.
     """
 
     machine: Any
@@ -108,6 +106,7 @@ class MachineModel:
     schema: TableSchema
     target: Target
     seen: SeenRows | None = None
+    metric: MetricRows | None = None
 
     def predict_table(self, frame: pl.DataFrame, *, impute: bool = False) -> tuple[pl.DataFrame, list[str]]:
         """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
@@ -124,6 +123,8 @@ class MachineModel:
     def predict(self, X: Array) -> pl.DataFrame:
         """Predictions for rows of numbers, in the units of the table."""
         rows = np.nan_to_num(X)
+        if self.metric is not None:
+            rows = self.metric.transform(rows)
         values = self.machine.predict(rows)
         if self.target.classes is not None:
             return pl.DataFrame({self.target.name: [str(value) for value in values]})
@@ -147,14 +148,17 @@ class MachineResult:
         What was learned from, the machine fitted to all rows, and what was asked for.
     kernel, C, loss : Kernel, float, Loss
         What was chosen.
-    error, guess_error : float
-        Of held-out rows, and of the best constant: share of wrong classes, or root mean squared error.
+    error, guess_error, trees_error : float
+        Of held-out rows, of the best constant, and of boosted trees (NaN if there was no time for them): share of wrong
+        classes, or root mean squared error.
     coverage : float
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
         Held-out targets ("truth") and their predictions.
     warnings : list of str
         What to be careful with.
+    learned : Learned or None
+        What the metric tells of the columns.
     partial : bool
         Whether the work was cut short: the machine has not seen the held-out rows, and may not be at its optimum.
     """
@@ -167,9 +171,11 @@ class MachineResult:
     loss: Loss
     error: float
     guess_error: float
+    trees_error: float
     coverage: float
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
+    learned: Learned | None = None
     partial: bool = False
 
 
@@ -177,15 +183,13 @@ class MachineResult:
 class _Parts:
     """What was chosen: C is that of squared errors, and noise the size of errors."""
 
-    kernel: Kernel
+    choice: KernelChoice
     loss: Loss
-    C: float
-    noise: float
 
     def weight(self, loss: Loss) -> float:
         """The C of a loss for which errors of the size of the noise pull as hard as squared errors do."""
-        steepest = float(np.max(np.abs(loss.derivative(np.array([-self.noise, self.noise])))))
-        return float(np.clip(self.C * self.noise / max(steepest, 1e-3), _LEAST_C, _LARGEST_C))
+        steepest = float(np.max(np.abs(loss.derivative(np.array([-self.choice.noise, self.choice.noise])))))
+        return float(np.clip(self.choice.C * self.choice.noise / max(steepest, 1e-3), _LEAST_C, _LARGEST_C))
 
 
 def fit_machine(
@@ -212,16 +216,20 @@ def fit_machine(
     >>> result.error < 0.5 * result.guess_error
     True
     """
-    settings, stages = settings or MachineSettings(), Stages(progress, _PLAN)
+    settings, stages = settings or MachineSettings(), Stages(progress, _plan(len(problem.X), settings))
     make_loss = _loss_maker(problem.target, settings)
     X, y = problem.X, problem.y
-    refuse_if_too_large(24.0 * X.size + 60.0 * min(len(X), _MOST_ROWS) ** 2 + 2.0**30, f"fitting {len(X):,} rows")
+    choosing = 60.0 * min(len(X), MOST_ROWS) ** 2
+    refuse_if_too_large(24.0 * X.size + choosing + _solving(len(X)), f"fitting {len(X):,} rows")
     train, test = _split(y, problem.target, settings.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stages.begin(_CHOOSING)
-        kernel, C, noise = _chosen(X[train], y[train], problem.target, settings, stages)
-        machine = _Parts(kernel, make_loss(noise), C, noise)
+        choice = choose_kernel(
+            X[train], y[train], problem.schema, problem.target,
+            kernel=settings.kernel, metric=settings.metric, seed=settings.seed, stages=stages,
+        )  # fmt: skip
+        machine = _Parts(choice, make_loss(choice.noise))
         fitter = _Fitter(problem, machine, settings, stages)
         part = model = fitter.fitted(_CHECKING, X[train], y[train])
         if not fitter.stopped:
@@ -230,6 +238,7 @@ def fit_machine(
                 model = part if fitter.stopped else whole
             except KeyboardInterrupt:
                 fitter.stopped = True
+        stages.end()
     said = [*unsettled("the machine", caught), *in_plain_words("the machine", caught)]
     if settings.band is not None and model.band is None:
         said.append(
@@ -240,6 +249,11 @@ def fit_machine(
     truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
     held_out = held_out.with_columns(truth=pl.Series(truth))
     error, guess = _errors(held_out, problem.target, y[train], truth)
+    trees = (
+        np.nan
+        if fitter.stopped
+        else boosted_trees_error(X[train], y[train], X[test], truth, problem.target, settings.seed)
+    )
     coverage = _coverage(held_out, problem.target)
     if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
         said.append(
@@ -247,15 +261,35 @@ def fit_machine(
             "or with columns that say nothing of the target."
         )
     return MachineResult(
-        problem, model, settings, kernel, machine.weight(machine.loss), machine.loss, error, guess, coverage, held_out,
-        [*problem.warnings, *said], fitter.stopped,
+        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees,
+        coverage, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
     )  # fmt: skip
+
+
+def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
+    """About how long each stage takes beside the others."""
+    # A band counts as one more machine: that is right for thousands of rows, and too little for hundreds.
+    n_runs = 1 if settings is None or settings.band is None else 2
+    run = 0.04 + 0.02 * (n_rows / 1000) ** 1.5
+    return {
+        _CHOOSING: 0.1 + 3.0 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
+        _CHECKING: n_runs * run,
+        _FITTING: n_runs * run,
+    }
+
+
+def _solving(n_rows: int) -> float:
+    """Bytes that a solver takes at most: a few matrices of all rows, within the `memory` of machines."""
+    return min(40.0 * n_rows**2, 2.0**30)
 
 
 def _loss_maker(target: Target, settings: MachineSettings) -> Callable[[float], Loss]:
     classes = target.classes is not None
     fitting = CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
-    name = next(iter(fitting)) if settings.loss == "auto" else settings.loss
+    name = settings.loss
+    if name == "auto":
+        # A metric is learned by the likelihood of squared errors.
+        name = "squared" if not classes and learns_metric(settings.kernel, settings.metric) else next(iter(fitting))
     if name not in fitting:
         kind = "classes" if classes else "numbers"
         raise InputError(f"--loss must be one of {', '.join(fitting)} for {kind}, got {name!r}; or give --task.")
@@ -275,35 +309,6 @@ def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
             f"The target {target.name!r} must have two classes of several rows, got {counts.tolist()} rows; give more."
         )
     return np.sort(train), np.sort(test)
-
-
-def _chosen(
-    X: Array, y: Array, target: Target, settings: MachineSettings, stages: Stages
-) -> tuple[Kernel, float, float]:
-    """Kernel by the likelihood of relevant dimensions; C and the size of the noise by leave-one-out errors."""
-    if len(X) > _MOST_ROWS:
-        some = np.sort(np.random.default_rng(settings.seed).choice(len(X), _MOST_ROWS, replace=False))
-        X, y = X[some], y[some]
-    family = _family(X, settings.kernel)
-    task = "regression" if target.classes is None else "classification"
-    tried: list[RelevantDimensions] = []
-    for start in range(0, len(family), _TOGETHER):
-        tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
-        best = max(tried, key=lambda some: some.log_likelihood_)
-        stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_)
-    columns = y if target.classes is None else np.where(y[:, None] == np.unique(y), 1.0, -1.0)
-    ridge = KernelRidge(best.kernel_).fit(X, columns)
-    noise = max(float(ridge.leave_one_out_error_.min()), 1e-3)
-    return best.kernel_, 1.0 / ridge.penalty_, noise
-
-
-def _family(X: Array, name: str) -> list[Kernel]:
-    if name == "gaussian":
-        return [Gaussian(float(width)) for width in widths_for(X)]
-    family = kernel_family(X)
-    if name == "auto":
-        return family
-    return [kernel for kernel in family if type(kernel).__name__.lower() == name]
 
 
 class _Course:
@@ -333,16 +338,18 @@ class _Fitter:
         """A machine as good as there was time for, and its band if there was time for all of it."""
         parts, share, target = self._parts, self._settings.band, self._problem.target
         self._stages.begin(words)
+        given, X = X, parts.choice.rows(X)
         kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
         n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
         n_runs = n_machines + (0 if share is None else 2 * (1 + folds_to_fit(len(X))))
         course = _Course(self._stages, n_runs)
-        machine = kind(parts.kernel, loss=parts.loss, C=parts.weight(parts.loss), tol=_TOL, callback=course).fit(X, y)
+        kernel, C = parts.choice.kernel, parts.weight(parts.loss)
+        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course).fit(X, y)
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:
             weight = parts.weight(Quantile((1 + share) / 2))
-            band = QuantileBand(parts.kernel, coverage=share, C=weight, tol=_TOL, calibrate=True, callback=course)
+            band = QuantileBand(kernel, coverage=share, C=weight, tol=_TOL, calibrate=True, callback=course)
             try:
                 band.set_params(random_state=self._settings.seed).fit(X, y)
             except KeyboardInterrupt:
@@ -350,8 +357,9 @@ class _Fitter:
         # Who watches is not for the model file.
         for estimator in (machine, *((band, band.lower_, band.upper_) if band is not None else ())):
             estimator.set_params(callback=None)
-        seen = SeenRows.of(X, seed=self._settings.seed)
-        return MachineModel(machine, band, self._problem.schema, target, seen)
+        seen = SeenRows.of(given, seed=self._settings.seed)
+        metric = None if parts.choice.learned is None else parts.choice.learned.rows
+        return MachineModel(machine, band, self._problem.schema, target, seen, metric)
 
 
 def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:

@@ -55,7 +55,7 @@ def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
         kernels=kernels_picture(model),
         curve=None if diagnosis.learning_curve is None else learning_picture(model),
         denoised=denoised_picture(model, result.y, result.problem.target),
-        columns=[(name, cost, 100 * max(cost, 0.0) / largest) for name, cost in result.columns],
+        columns=[(name, 100 * max(cost, 0.0) / largest, f"{cost:+.1f}", False) for name, cost in result.columns],
         command=command,
         versions=versions(),
     )
@@ -88,7 +88,8 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
     return {
         "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
         "task": "regression" if result.problem.target.classes is None else "classification",
-        "error": result.error, "error_of_guessing": result.guess_error, "coverage": result.coverage,
+        "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
+        "metric": _metric_summary(result), "coverage": result.coverage,
         "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
         "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
         "table": result.problem.table.name, "target": result.problem.target.name,
@@ -108,11 +109,24 @@ def machine_verdict(result: MachineResult) -> str:
             f"{100 * (1 - result.error):.1f}% of held-out rows get the right {name} (guessing the largest class: "
             f"{100 * (1 - result.guess_error):.1f}%)."
         )
+    if np.isfinite(result.trees_error):
+        trees = result.trees_error
+        text += " Boosted trees (scikit-learn's HistGradientBoosting) have " + (
+            f"± {trees:.3g}." if result.problem.target.classes is None else f"{100 * (1 - trees):.1f}%."
+        )
     if gain < 0.05:
         text += " That is hardly better than guessing: ask `mercer diagnose` why."
     if np.isfinite(result.coverage):
         text += f" The band for {100 * (result.settings.band or 0):.3g}% holds {100 * result.coverage:.1f}% of them."
     return text
+
+
+def _metric_summary(result: MachineResult) -> dict[str, Any] | None:
+    learned = result.learned
+    if learned is None:
+        return None
+    pairs = [{"columns": [left, right], "share": share} for left, right, share in learned.pairs]
+    return {"reason": learned.reason, "importance": dict(learned.columns), "interactions": pairs}
 
 
 def machine_page(result: MachineResult, command: str) -> bytes:
@@ -138,8 +152,16 @@ def machine_page(result: MachineResult, command: str) -> bytes:
         confusion=confusion,
         classes=target.classes,
         kernel=rounded(repr(result.kernel)),
+        importance=_importance(result),
         loss=rounded(repr(result.loss)),
         gap=float(np.max(result.model.machine.gap_)),
         command=command,
         versions=versions(),
     )
+
+
+def _importance(result: MachineResult) -> list[tuple[str, float, str, bool]]:
+    """Bars of the columns, by how much the prediction changes with them."""
+    columns = [] if result.learned is None else result.learned.columns
+    largest = max((value for _, value in columns), default=1.0) or 1.0
+    return [(name, 100 * value / largest, f"{value:.2f}", False) for name, value in columns]

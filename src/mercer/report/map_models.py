@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.schema import TableSchema
+from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.columns import counted
-from mercer.report.errors import InputError, MemoryRefusal
 from mercer.report.fit_warnings import in_plain_words, unsettled
-from mercer.report.labels import labels_of, twin_of_label
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_models import MapModel, distances_of
-from mercer.report.memory import refuse_if_too_large
-from mercer.report.methods import METHODS, MapSettings
+from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure
-from mercer.report.schema import TableSchema
 from mercer.report.seen_rows import far_distance
-from mercer.report.tables import Table
+from mercer.tables.columns import counted
+from mercer.tables.errors import InputError, MemoryRefusal
+from mercer.tables.labels import labels_of, twin_of_label
+from mercer.tables.memory import refuse_if_too_large
+from mercer.tables.reading import Table
+from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 
@@ -101,7 +101,7 @@ def make_map(
     settings : MapSettings
         Method, number of coordinates, topology and seed.
     label : str, optional
-        A column that colours the map, and never enters it.
+        A column that colours the map, and never enters it; by default that of the table, if it has one.
     drop : sequence of str
         Columns that must not be used.
     progress : Progress, optional
@@ -122,13 +122,19 @@ def make_map(
     (60, 2)
     """
     settings = settings or MapSettings()
-    not_features = [*drop, *([label] if label is not None else [])]
-    table.check_columns(*not_features)
+    notes_of_label = []
+    if label is None and table.label is not None and table.label not in drop:
+        label = table.label
+        notes_of_label = [f"The column {label} is the label: it colours the map, and took no part in making it."]
+    not_features = table.columns_called(*drop)
+    if label is not None:
+        table.check_columns(label)
+        not_features.append(label)
     schema, notes = TableSchema.learn(table, not_features)
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     _check(X[rows], schema, settings, table.name)
-    return _Mapping(table, schema, X[rows], rows, settings, label, progress).result(notes)
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress).result([*notes, *notes_of_label])
 
 
 class _Mapping:
@@ -139,7 +145,7 @@ class _Mapping:
         self._table, self._schema, self._X, self._rows = table, schema, X, rows
         self._settings, self._label = settings, label
         self._wanted = _wanted(settings)
-        plan = {words: work for name in self._wanted for words, work in METHODS[name].plan.items()}
+        plan = {words: work for name in self._wanted for words, work in METHODS[name].plan(len(X)).items()}
         self._stages = Stages(progress, plan)
         self._warnings: list[str] = []
         self._notes: list[str] = []
@@ -159,6 +165,7 @@ class _Mapping:
             self._interrupted = True
         if not self._maps:
             raise KeyboardInterrupt
+        self._stages.end()
         choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
@@ -197,7 +204,7 @@ class _Mapping:
                 warnings.simplefilter("always")
                 estimator = method.make(self._settings_for(name), n)
                 if method.n_calls and self._stages.watched:
-                    estimator.set_params(callback=partial(self._tell, method.n_calls))
+                    estimator.set_params(callback=partial(self._tell, method))
                 estimator.fit(self._X if method.takes_missing else filled)
                 if method.n_calls:
                     estimator.set_params(callback=None)  # which is not for the model file
@@ -222,8 +229,11 @@ class _Mapping:
         if not self._maps[name].is_flat:
             self._measure(name)
 
-    def _tell(self, n_calls: int, number: int, fit: Any) -> bool:
-        return self._stages.tell(number / n_calls, fit.objective)
+    def _tell(self, method: MapMethod, number: int, fit: Any) -> bool:
+        # Some fits call more often: then what is left shrinks ever more slowly.
+        calls = number / method.n_calls
+        behind = calls if calls < 0.5 else 1.0 - 0.5 * np.exp(1.0 - 2.0 * calls)
+        return self._stages.tell(method.silent + (1.0 - method.silent) * behind, fit.objective)
 
     def _settings_for(self, name: str) -> MapSettings:
         """With a number of coordinates: where it is to be chosen, the manifold chooses."""
@@ -262,7 +272,11 @@ class _Mapping:
             found.append(f"{len(self._X)} rows are few: with fewer than 50, nothing is chosen by held-out rows.")
         quality = self._maps[name].quality
         if quality is not None and quality.trustworthiness < 0.8:
-            found.append("Many neighbours on the map are no neighbours in the table: look at more coordinates.")
+            found.append(
+                f"Many neighbours on the map are no neighbours in the table: trustworthiness is "
+                f"{100 * quality.trustworthiness:.0f}%, and {100 * quality.shared_neighbours:.0f}% of the nearest rows "
+                "are the same. Look at more coordinates."
+            )
         if quality is not None and quality.hidden_entries > 1.0:
             found.append("The map guesses hidden entries worse than their means do: fill no missing entries with it.")
         return [*found, *self._torn(name), *self._warnings]
@@ -273,7 +287,7 @@ class _Mapping:
         if quality is None or pca is None or pca.continuity - quality.continuity <= _TORN:
             return []
         return [
-            f"The map keeps {100 * quality.continuity:.0f}% of neighbours together, principal components "
+            f"The continuity of the map is {100 * quality.continuity:.0f}%, that of principal components "
             f"{100 * pca.continuity:.0f}%: it may have torn groups apart. Compare both with the menu of the map."
         ]
 

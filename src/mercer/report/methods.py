@@ -64,10 +64,12 @@ class MapMethod:
         Whether rows may have missing entries.
     bytes_needed : callable
         bytes_needed(n_rows, n_columns): memory of a fit.
-    work : float
-        About how long a fit takes beside the others.
+    work : callable
+        work(n_rows): about how long a fit takes beside the others.
     n_calls : int
         About how often a fit calls back; 0 if it does not.
+    silent : float
+        About the share of a fit that is over when it calls back first.
     """
 
     name: str
@@ -76,8 +78,9 @@ class MapMethod:
     settled: Callable[[Any, Array], Any]
     takes_missing: bool
     bytes_needed: Callable[[int, int], float]
-    work: float = 1.0
+    work: Callable[[int], float] = lambda n: 0.02 + 0.05 * (n / 1000) ** 2
     n_calls: int = 0
+    silent: float = 0.0
 
     @property
     def fitting(self) -> str:
@@ -89,10 +92,10 @@ class MapMethod:
         """What is done then."""
         return f"measuring {self.words}"
 
-    @property
-    def plan(self) -> dict[str, float]:
+    def plan(self, n_rows: int) -> dict[str, float]:
         """Both, and about how long they take."""
-        return {self.fitting: self.work, self.measuring: 0.1 * self.work + 0.5}
+        work = self.work(n_rows)
+        return {self.fitting: work, self.measuring: 0.05 * work + 0.02 + 0.08 * (n_rows / 1000) ** 2}
 
 
 def _unchanged(estimator: Any, rows: Array) -> Any:
@@ -106,7 +109,7 @@ def _manifold(settings: MapSettings, n_rows: int) -> PrincipalManifold:
 def _settled_manifold(estimator: PrincipalManifold, rows: Array) -> PrincipalManifold:
     return PrincipalManifold(
         estimator.embedding_.shape[1], kernel=estimator.kernel_, penalty=estimator.penalty_,
-        topology=estimator.topology, assignment=estimator.assignment_, init=estimator.embedding_[rows],
+        topology=estimator.topology_, assignment=estimator.assignment_, init=estimator.embedding_[rows],
         max_iter=_SETTLED_ITERATIONS, random_state=estimator.random_state,
     )  # fmt: skip
 
@@ -140,15 +143,15 @@ METHODS: dict[str, MapMethod] = {
         ),
         MapMethod(
             "manifold", "a principal manifold", _manifold, _settled_manifold, True,
-            lambda n, d: 40.0 * n * d + 3e8, 40.0, 60,
+            lambda n, d: 40.0 * n * d + 3e8, lambda n: 1.3 + 0.9 * n / 1000, 30,
         ),
         MapMethod(
             "ukr", "unsupervised kernel regression", _kernel_regression, _settled_kernel_regression, True,
-            lambda n, d: 60.0 * n * d + 5e8, 5.0, 100,
+            lambda n, d: 60.0 * n * d + 5e8, lambda n: 0.2 + 4.0 * n * min(n, _MOST_DENSE_ROWS) / 1e6, 130, 0.8,
         ),
         MapMethod(
             "kpca", "kernel principal components", _kernel_pca, _unchanged, False,
-            lambda n, d: 24.0 * n * d + 24.0 * n * min(n, _MOST_ROWS),
+            lambda n, d: 24.0 * n * d + 24.0 * n * min(n, _MOST_ROWS), lambda n: 0.02 + 0.3 * (n / 1000) ** 1.5,
         ),
         MapMethod(
             "eigenmaps", "Laplacian eigenmaps", _eigenmaps, _unchanged, False,

@@ -6,24 +6,42 @@ import contextlib
 import errno
 import json
 import os
-import shutil
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.report.errors import OutputError
+from mercer.report.drafts import locked, publish_beside, publish_file, publish_inside
+from mercer.tables.errors import OutputError
+
+# Files of results, which are not overwritten where Mercer did not write them; and the one that tells of the others.
+_RESULTS, _MANIFEST = ("embedding.parquet", "index.html", "model.skops", "report.html", "summary.json"), "times.json"
+# With more files of others than this in it, a folder is not exchanged as a whole.
+_MOST_FOREIGN = 1000
 
 
 class OutputFolder:
-    """A folder for results, which is made and tried at once, before any long work.
+    """A folder for results, which is tried at once, before any long work, and made when there are some.
+
+    A set of files replaces the one before it in a single step, so that readers, concurrent writers and a process that
+    is killed never see files of two sets together. Files of others in the folder stay.
 
     Parameters
     ----------
     path : str or Path
-        The folder; it is made if it does not exist.
+        The folder.
+    force : bool
+        Whether files may be replaced that Mercer did not write.
+
+    Notes
+    -----
+    The new folder is written beside the old one, and both are exchanged at once. Where that cannot be (other systems
+    than Linux; a working folder; a folder that holds other folders; one whose parent may not be written), old files
+    are removed and new ones moved in: a process that is killed in between leaves a part of one set, and the next
+    `OutputFolder` on the same path completes it.
 
     Examples
     --------
@@ -36,58 +54,120 @@ class OutputFolder:
     ['a.txt']
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, *, force: bool = False):
         self.path = Path(path)
-        with self._explained():
-            self.path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.path):
+        self._force = force
+        with explained(self.path):
+            there = self._real
+            while not os.path.lexists(there):
+                there = there.parent
+            with tempfile.TemporaryFile(dir=there):
                 pass
+            if there == self._real:
+                with self._locked():
+                    self._check([*_RESULTS, _MANIFEST])
+
+    @property
+    def _real(self) -> Path:
+        """A link is followed, rather than replaced."""
+        return Path(os.path.realpath(self.path))
 
     def write(self, files: Mapping[str, bytes]) -> None:
-        """Write all files next to their places, then move them there: a failure leaves what was there before."""
-        with self._explained():
-            drafts = Path(tempfile.mkdtemp(prefix=".mercer-", dir=self.path))
-            try:
-                for name, content in files.items():
-                    write_through(drafts / name, content)
-                for name in files:
-                    os.replace(drafts / name, self.path / name)
-            finally:
-                shutil.rmtree(drafts, ignore_errors=True)
+        """Publish a set of files in place of the one before; a failure leaves what was there."""
+        folder = self._real
+        with explained(self.path), _made(folder.parent), self._locked():
+            self._check(files)
+            old = [*self._before(), *files]
+            if not (self._can_be_exchanged(old) and publish_beside(folder, files, old, self._foreign(old))):
+                publish_inside(folder, files, old)
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        with explained(self.path):
+    def _locked(self) -> Iterator[None]:
+        """The lock of the folder around, and then that of the folder itself if there is one."""
+        with locked(self._real.parent), locked(self._real) if self._real.exists() else contextlib.nullcontext():
             yield
+
+    def _check(self, names: Iterable[str]) -> None:
+        """Refuse to replace what Mercer did not write."""
+        ours = self._force or _is_of_mercer(self._real)
+        for name in names:
+            entry = self._real / name
+            if entry.is_dir():
+                raise OutputError(
+                    f"Nothing was written to {self.path}: {name} is a folder there; move it away, or choose another "
+                    "place with --out."
+                )
+            if not ours and os.path.lexists(entry):
+                raise OutputError(
+                    f"Nothing was written to {self.path}: {name} is there, and Mercer did not write it; choose another "
+                    "place with --out, or give --force."
+                )
+
+    def _before(self) -> list[str]:
+        """Names of the set that is there; lists of others than Mercer say nothing."""
+        if not _is_of_mercer(self._real):
+            return []
+        try:
+            names = json.loads((self._real / _MANIFEST).read_bytes())["files"]
+            return [name for name in names if Path(name).name == name and (self._real / name).is_file()]
+        except (OSError, ValueError, TypeError, KeyError):
+            return []
+
+    def _foreign(self, ours: Sequence[str]) -> list[str]:
+        folder = self._real
+        return [name for name in os.listdir(folder) if name not in ours] if folder.exists() else []
+
+    def _can_be_exchanged(self, ours: Sequence[str]) -> bool:
+        """Whether nobody minds that the folder is a new one: our own, not the working one, of plain files."""
+        folder = self._real
+        if not folder.exists():
+            return True
+        about, foreign = folder.stat(), self._foreign(ours)
+        return (
+            (about.st_uid, about.st_gid) == (os.geteuid(), os.getegid())
+            and not Path.cwd().is_relative_to(folder)
+            and len(foreign) <= _MOST_FOREIGN
+            and all(stat.S_ISREG((folder / name).lstat().st_mode) for name in foreign)
+        )
+
+
+def _is_of_mercer(folder: Path) -> bool:
+    """Whether a folder holds a summary of Mercer."""
+    try:
+        return "mercer" in json.loads((folder / "summary.json").read_bytes())["versions"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+@contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder, and remove it again if nothing comes into it."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    try:
+        for made in reversed(missing):
+            made.mkdir(exist_ok=True)
+        yield
+    except BaseException:
+        for made in missing:
+            with contextlib.suppress(OSError):
+                made.rmdir()
+        raise
+
+
+def manifest(files: Mapping[str, bytes], seconds: float) -> dict[str, bytes]:
+    """A set of files with the one that tells which belong to it, and how long they took."""
+    names = sorted([*files, _MANIFEST])
+    return {**files, _MANIFEST: json_bytes({"seconds": round(seconds, 2), "files": names})}
 
 
 def write_file(path: str | Path, content: bytes) -> None:
-    """Write one file whole, or leave what was there before."""
-    path = Path(path)
-    with explained(path):
-        handle, draft = tempfile.mkstemp(prefix=".mercer-", dir=path.parent)
-        os.close(handle)
-        try:
-            write_through(Path(draft), content)
-            os.replace(draft, path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
-
-
-def write_through(path: Path, content: bytes) -> None:
-    """Write a file, and wait until the disk has it."""
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    path.chmod(0o666 & ~_umask())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """Write one file whole, or leave what was there before; a link is followed."""
+    real = Path(os.path.realpath(path))
+    with explained(Path(path)), locked(real.parent):
+        publish_file(real, content)
 
 
 @contextlib.contextmanager
@@ -107,7 +187,9 @@ def explained(path: Path) -> Iterator[None]:
 
 def json_bytes(values: Any) -> bytes:
     """Plain values as JSON, the same bytes for the same values; numbers that are none become null."""
-    return (json.dumps(plain(values), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    text = json.dumps(plain(values), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Names of files may hold bytes that are no text: their escapes are those of JSON.
+    return text.encode(errors="backslashreplace")
 
 
 def plain(value: Any, digits: int | None = None) -> Any:

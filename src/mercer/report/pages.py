@@ -37,7 +37,7 @@ def render(template: str, **values: Any) -> bytes:
     )  # fmt: skip
     environment.filters |= {"figure": figure, "percent": percent}
     environment.globals["source"] = lambda name: Markup(environment.loader.get_source(environment, name)[0])  # type: ignore[union-attr]
-    return environment.get_template(template).render(**values).encode()
+    return environment.get_template(template).render(**values).encode(errors="backslashreplace")
 
 
 def script_data(values: Any) -> Markup:

@@ -30,6 +30,9 @@ class Progress:
         """
         return False
 
+    def end(self) -> None:
+        """Be told that the result is there: what is left is short, and should not be interrupted."""
+
 
 class Stages:
     """A plan of work, of which a `Progress` is told.
@@ -59,7 +62,7 @@ class Stages:
 
     def __init__(self, progress: Progress | None, plan: Mapping[str, float]):
         self._progress, self._plan = progress or Progress(), dict(plan)
-        self._words = ""
+        self._words, self._share = "", 0.0
 
     @property
     def watched(self) -> bool:
@@ -72,9 +75,15 @@ class Stages:
         if self.tell(0.0):
             raise KeyboardInterrupt
 
+    def end(self) -> None:
+        """Tell that the result is there."""
+        self._progress.end()
+
     def tell(self, share: float, objective: float | None = None) -> bool:
         """Tell how much of the stage is done; whether the work is to end."""
         names = list(self._plan)
         before = sum(self._plan[name] for name in names[: names.index(self._words)])
         whole = sum(self._plan.values())
-        return self._progress(self._words, (before + min(share, 1.0) * self._plan[self._words]) / whole, objective)
+        # Methods that begin anew count from zero again; the whole work does not.
+        self._share = max(self._share, (before + min(share, 1.0) * self._plan[self._words]) / whole)
+        return self._progress(self._words, self._share, objective)

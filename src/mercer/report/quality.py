@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.manifold import trustworthiness
 from sklearn.model_selection import cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from mercer.report.map_models import images_of
 from mercer.report.methods import MapMethod
@@ -19,6 +19,8 @@ Array = NDArray[Any]
 
 # Rows that neighbourhoods are compared on (the work grows with their square), and their neighbours.
 _MOST_ROWS, _NEIGHBOURS = 1500, 10
+# Rows whose neighbours among all rows are compared.
+_MOST_QUERIES = 500
 # Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
 _HELD_OUT, _MOST_HELD_OUT, _HIDDEN = 0.2, 400, 0.25
 # Most rows that a held-out fit is made with.
@@ -32,28 +34,29 @@ class MapQuality:
     Attributes
     ----------
     trustworthiness, continuity : float
-        1 if all neighbours on the map are neighbours in the table, and the other way round; 0.5 by chance.
+        1 if all neighbours on the map are neighbours in the table, and the other way round; 0.5 by chance. False
+        neighbours cost the less the nearer they are.
     reconstruction : float
         Mean squared error of held-out rows that went to the map and back, as a share of their variance.
     hidden_entries : float
         Mean squared error of guesses of hidden entries of held-out rows, as a share of that of guessing the mean; NaN
         for fewer than four columns.
-    log_density : float
-        Mean log density of held-out rows, where the map implies one; else NaN.
     column_errors : array of shape (n_columns,)
         As `reconstruction`, for each column of numbers.
     hidden_errors, log_densities : array
-        Of each held-out row, to compare maps in pairs.
+        Of each held-out row, to compare maps in pairs; log densities are NaN where the map implies none.
+    shared_neighbours : float
+        Share of the nearest rows on the map that are among the nearest rows in the table.
     """
 
     trustworthiness: float
     continuity: float
     reconstruction: float
     hidden_entries: float
-    log_density: float
     column_errors: Array
     hidden_errors: Array
     log_densities: Array
+    shared_neighbours: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class HeldOut:
 def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, hides: bool) -> MapQuality:
     """All figures of a fitted map of the rows X; `hides` says whether there are columns enough to hide some."""
     filled = np.where(np.isnan(X), 0.0, X)
-    trust, continuity = neighbourhoods(filled, embedding_of(estimator, filled))
+    Z = embedding_of(estimator, filled)
+    trust, continuity = neighbourhoods(filled, Z)
     training = X if method.takes_missing else filled
     part = method.settled(estimator, held_out.training).fit(training[held_out.training])
     test = X[held_out.test]
@@ -101,9 +105,15 @@ def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, h
         hidden_errors, of_means = _hidden_errors(part, test, held_out.hidden, method)
     densities = _log_densities(part, test if method.takes_missing else filled[held_out.test])
     return MapQuality(
-        trust, continuity, _share(errors, squares), _share(hidden_errors, of_means), _mean(densities),
+        trust, continuity, _share(errors, squares), _share(hidden_errors, of_means),
         np.divide(errors, squares, out=np.full_like(errors, np.nan), where=squares > 0), hidden_errors, densities,
+        shared_neighbours(filled, Z),
     )  # fmt: skip
+
+
+def n_neighbours(n_rows: int) -> int:
+    """How many nearest rows are compared: fewer than half of the others."""
+    return min(_NEIGHBOURS, (n_rows - 1) // 2)
 
 
 def neighbourhoods(X: Array, Z: Array) -> tuple[float, float]:
@@ -111,7 +121,7 @@ def neighbourhoods(X: Array, Z: Array) -> tuple[float, float]:
     some = np.flatnonzero(np.isfinite(Z).all(axis=1))
     if len(some) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(some, _MOST_ROWS, replace=False))
-    n_neighbors = min(_NEIGHBOURS, (len(some) - 1) // 2)
+    n_neighbors = n_neighbours(len(some))
     if n_neighbors < 1:
         return np.nan, np.nan
     return (
@@ -120,22 +130,48 @@ def neighbourhoods(X: Array, Z: Array) -> tuple[float, float]:
     )
 
 
+def shared_neighbours(X: Array, Z: Array) -> float:
+    """Share of the nearest rows on the map that are among the equally many nearest rows in the table.
+
+    With as many on either side, it is also the share of the nearest rows in the table that are among the nearest on the
+    map. Chance gives the number of neighbours over that of the other rows.
+    """
+    known = np.flatnonzero(np.isfinite(Z).all(axis=1))
+    n_neighbors = n_neighbours(len(known))
+    if n_neighbors < 1:
+        return np.nan
+    asked = np.sort(np.random.default_rng(0).permutation(len(known))[:_MOST_QUERIES])
+    in_table, on_map = (_nearest(values[known], asked, n_neighbors) for values in (X, Z))
+    return float(np.mean((in_table[:, :, None] == on_map[:, None, :]).any(axis=2)))
+
+
+def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
+    """The nearest other rows of those that are asked for."""
+    found = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(values).kneighbors(values[asked], return_distance=False)
+    # Among equal rows a row need not be its own nearest one: then the last of the others is left out.
+    others = found != asked[:, None]
+    others[others.all(axis=1), -1] = False
+    return found[others].reshape(len(asked), n_neighbors)
+
+
 def label_agreement(Z: Array, labels: Array, *, classes: bool) -> float:
-    """How well neighbours on the map tell the label: share of right classes, or of explained variance."""
+    """How well neighbours on the map tell the label.
+
+    For classes, the share of rows whose nearest other row has the same one; for numbers, the share of the variance that
+    neighbours explain.
+    """
     known = np.isfinite(Z).all(axis=1)
     if not classes:
         known &= np.isfinite(labels)
     Z, labels = Z[known], labels[known]
-    n_neighbors = 1 if classes else min(_NEIGHBOURS, len(Z) // 2)
     if len(Z) < 10 or len(np.unique(labels)) < 2:
         return np.nan
-    model = (KNeighborsClassifier if classes else KNeighborsRegressor)(n_neighbors)
-    # Folds without classes: rare ones need not be in all of them.
+    if classes:
+        return float(np.mean(labels[_nearest(Z, np.arange(len(Z)), 1)[:, 0]] == labels))
+    labels = labels / np.abs(labels).max()  # so that huge numbers can be summed
     folds = np.array_split(np.random.default_rng(0).permutation(len(Z)), 10)
     splits = [(np.setdiff1d(np.arange(len(Z)), fold), fold) for fold in folds]
-    guesses = cross_val_predict(model, Z, labels, cv=splits)
-    if classes:
-        return float(np.mean(guesses == labels))
+    guesses = cross_val_predict(KNeighborsRegressor(n_neighbours(len(Z))), Z, labels, cv=splits)
     return float(1.0 - np.mean((guesses - labels) ** 2) / np.var(labels))
 
 
@@ -168,13 +204,11 @@ def _hidden_errors(estimator: Any, test: Array, hidden: Array, method: MapMethod
 def _log_densities(estimator: Any, X: Array) -> Array:
     for name in ("log_likelihood", "score_samples"):
         if hasattr(estimator, name):
-            return np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+            try:
+                return np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+            except np.linalg.LinAlgError:  # a column that is the same in all rows but those held out has no density
+                break
     return np.full(len(X), np.nan)
-
-
-def _mean(values: Array) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else np.nan
 
 
 def _share(errors: Array, squares: Array) -> float:

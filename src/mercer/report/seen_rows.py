@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from mercer.report.columns import counted
+from mercer.tables.columns import counted
 
 Array = NDArray[Any]
 

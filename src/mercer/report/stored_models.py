@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mercer.report.errors import ModelFileError
+from mercer.report.kernel_choice import MetricRows
 from mercer.report.learning import MachineModel
 from mercer.report.map_models import MapModel
-from mercer.report.model_files import ModelFile, load_model
-from mercer.report.schema import TableSchema
+from mercer.report.methods import METHODS
+from mercer.report.model_archives import Refused
+from mercer.report.model_checks import check_band, check_machine, check_map
+from mercer.report.model_files import ModelFile, load_model, refusals
 from mercer.report.seen_rows import SeenRows
-from mercer.report.targets import Target
+from mercer.report.stored_facts import Facts, read_schema, read_target, require
+from mercer.report.stored_values import floats
+from mercer.tables.errors import ModelFileError, ReportError
+
+Array = NDArray[Any]
 
 _COMMANDS = {"map": "mercer apply", "machine": "mercer predict"}
+# More coordinates than this are none that anybody looks at.
+_MOST_COORDINATES = 1000
 
 
 def stored_map(model: MapModel) -> ModelFile:
@@ -28,34 +39,66 @@ def stored_map(model: MapModel) -> ModelFile:
 
 
 def load_map(path: str | Path) -> MapModel:
-    """Open the file of a map."""
+    """Open the file of a map; it is tried on a few rows before it is returned."""
     file = _load(path, "map")
-    facts, far = file.facts, file.facts["far"]
-    return MapModel(
-        file.objects["estimator"], TableSchema.from_json(facts["schema"]), facts["method"], facts["takes_missing"],
-        facts["dim"], np.inf if far is None else far, facts.get("label"),
-    )  # fmt: skip
+    with refusals(Path(path).name):
+        facts, schema = Facts(file.facts, "its map"), read_schema(file.facts.get("schema"))
+        method = facts.choice("method", tuple(METHODS))
+        takes_missing = METHODS[method].takes_missing
+        require(facts.get("takes_missing") is takes_missing, "takes_missing of its map is not that of its method")
+        dim = facts.whole("dim", 1, _MOST_COORDINATES)
+        far = np.inf if facts.get("far") is None else facts.number("far", positive=True)
+        label = None if facts.get("label") is None else facts.text("label")
+        estimator = _object(file, "estimator")
+        check_map(estimator, method, len(schema.features), dim)
+        model = MapModel(estimator, schema, method, takes_missing, dim, far, label)
+        _try(lambda X: _there_and_back(model, X), schema.features)
+        return model
 
 
 def stored_machine(model: MachineModel) -> ModelFile:
     """What the file of a machine holds."""
     facts: dict[str, Any] = {"schema": model.schema.to_json(), "target": model.target.to_json()}
     objects = {"machine": model.machine, "band": model.band}
+    if model.metric is not None:
+        objects["metric"] = [model.metric.matrix, model.metric.shift]
     if model.seen is not None:
         objects["seen"], facts["far"] = model.seen.rows, model.seen.far
     return ModelFile("machine", objects, facts)
 
 
 def load_machine(path: str | Path) -> MachineModel:
-    """Open the file of a machine."""
+    """Open the file of a machine; it is tried on a few rows before it is returned."""
     file = _load(path, "machine")
-    schema, target = TableSchema.from_json(file.facts["schema"]), Target.from_json(file.facts["target"])
-    machine, band = file.objects["machine"], file.objects["band"]
-    if band is not None and not hasattr(band, "margin_"):
-        # Bands of the first model files had none, and later ones had it beside them.
-        band.margin_ = file.facts.get("margin", 0.0)
-    rows = file.objects.get("seen")  # the first model files had none
-    return MachineModel(machine, band, schema, target, None if rows is None else SeenRows(rows, file.facts["far"]))
+    with refusals(Path(path).name):
+        facts, schema = Facts(file.facts, "its machine"), read_schema(file.facts.get("schema"))
+        target, d = read_target(file.facts.get("target")), len(schema.features)
+        machine, band = _object(file, "machine"), _object(file, "band")
+        metric = _metric(file.objects.get("metric"), d)
+        n_seen = d if metric is None else len(metric.shift)
+        check_machine(machine, n_seen, None if target.classes is None else len(target.classes))
+        if band is not None:
+            if not hasattr(band, "margin_"):
+                # Bands of the first model files had none, and later ones had it beside them.
+                vars(band)["margin_"] = facts.get("margin", 0.0)
+            check_band(band, n_seen)
+        seen = None
+        if "seen" in file.objects:  # the first model files had none
+            seen = SeenRows(file.objects["seen"], facts.number("far", positive=True))
+            floats(seen, "rows", None, d)
+        model = MachineModel(machine, band, schema, target, seen, metric)
+        _try(lambda X: _predicted(model, X), schema.features)
+        return model
+
+
+def _metric(values: Any, n_columns: int) -> MetricRows | None:
+    """The metric of a machine; kernels that are named have none."""
+    if values is None:
+        return None
+    require(isinstance(values, list) and len(values) == 2, "its metric is no matrix with a shift")
+    metric = MetricRows(*values)
+    floats(metric, "matrix", n_columns, len(floats(metric, "shift", None)))
+    return metric
 
 
 def _load(path: str | Path, kind: str) -> ModelFile:
@@ -66,3 +109,35 @@ def _load(path: str | Path, kind: str) -> ModelFile:
             f"{path} holds a {file.kind}, not a {kind}; " + (f"use `{use}`." if use else "give another file.")
         )
     return file
+
+
+def _object(file: ModelFile, name: str) -> Any:
+    if name not in file.objects:
+        raise Refused(f"it has no {name}")
+    return file.objects[name]
+
+
+def _there_and_back(model: MapModel, X: Array) -> None:
+    Z = model.coordinates(X)
+    model.distances(X)
+    model.schema.frame(model.rows(Z[np.isfinite(Z).all(axis=1)]))
+
+
+def _predicted(model: MachineModel, X: Array) -> None:
+    model.predict(X)
+    if model.seen is not None:
+        model.seen.distances(X)
+
+
+def _try(use: Callable[[Array], None], features: list[str]) -> None:
+    """Refuse a model that fails for rows that any table may have: the mean, and others near it."""
+    rows = np.vstack([np.zeros(len(features)), np.ones(len(features)), np.resize([-2.0, 3.0], len(features))])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            use(rows)
+    except (ReportError, MemoryError):
+        raise
+    except Exception as error:
+        # Attributes that do not fit each other fail in as many ways as there are models.
+        raise Refused(f"it cannot be used ({type(error).__name__}: {error})") from None

@@ -140,6 +140,9 @@ class _State:
         if result.status == "interrupted":
             raise KeyboardInterrupt
         rises = result.dual > start.dual - 1e-15 * abs(start.primal)
+        if len(chosen) == len(self.B):
+            # The gap is that of the whole program. With large C it can fall while rounding hides that the dual rises.
+            rises = rises or abs(result.gap) < _SHARE * abs(start.gap)
         if rises and program.column_violation(result.B) <= _ROUNDING:
             moved = self.B.copy()
             moved[chosen] = result.B

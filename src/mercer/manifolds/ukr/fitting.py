@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from tqdm import tqdm
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
+from mercer.manifolds.ukr.lists import ListObjective
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.solvers import rprop
 
@@ -58,7 +59,7 @@ Callback = Callable[[int, LatentFit], Any]
 
 
 def fit_latent(
-    objective: LatentObjective,
+    objective: LatentObjective | ListObjective,
     start: Array,
     *,
     optimizer: str = "lbfgs",
@@ -71,7 +72,7 @@ def fit_latent(
 
     Parameters
     ----------
-    objective : LatentObjective
+    objective : LatentObjective or ListObjective
         What is minimised.
     start : array of shape (N, q)
         Where to start, in widths of the kernel.
@@ -153,7 +154,7 @@ def homotopy(
 class _Watch:
     """Counts iterations of one optimiser after the other, keeps the best points, and tells when to stop."""
 
-    def __init__(self, objective: LatentObjective, start: Array, tol: float, callback: Callback | None):
+    def __init__(self, objective: LatentObjective | ListObjective, start: Array, tol: float, callback: Callback | None):
         self._objective, self._tol, self._callback = objective, tol, callback
         self._may_isolate = objective.density_kernel == "quartic"
         self._Z = np.array(start, dtype=np.float64)

@@ -15,9 +15,10 @@ Array = NDArray[Any]
 
 # Rows that the likelihood of starts is computed on.
 _SAMPLE = 400
-# Scales around that of the likelihood that are tried first, and the ratio of one to the next.
+# Scales around that of the likelihood that are tried first, the ratio of one to the next, and those of a fast start.
 _GRID = np.geomspace(0.2, 5.0, 6)
 _STEP = _GRID[1] / _GRID[0]
+_FACTORS, _RATIOS = np.geomspace(0.4, 2.5, 7), (0.4, 0.65, 1.5, 2.5)
 # The direct search: most evaluations for each coordinate, and the precision of logarithms and, as a share, of errors.
 _EVALUATIONS, _PRECISION, _GAIN = 20, 0.05, 1e-3
 # Distances that are rounding of equal points, as a share of the extent of all.
@@ -132,6 +133,19 @@ def grid_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
         scales.insert(position, farther)
         errors.insert(position, error_of(farther))
     return ScaledStart(scales[best], float(errors[best]))
+
+
+def factor_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
+    """The best of seven scales around that of the likelihood, and then of four more for each coordinate by itself."""
+    best = ScaledStart(first, np.inf)
+    tried = [factor * first for factor in _FACTORS]
+    for c in range(-1, len(first)):
+        if c >= 0:
+            tried = [np.where(np.arange(len(first)) == c, ratio, 1.0) * best.scales for ratio in _RATIOS]
+        for scales in tried:
+            error = error_of(scales)
+            best = ScaledStart(scales, float(error)) if error < best.error else best
+    return best
 
 
 def searched_scale(error_of: Callable[[Array], float], start: ScaledStart) -> ScaledStart:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.manifolds.latent_space import LatentSpace, latent_space
 from mercer.manifolds.ukr.fitting import OPTIMIZERS, THRESHOLDS
 from mercer.manifolds.ukr.objective import DENSITY_KERNELS
-from mercer.manifolds.ukr.starts import NEIGHBOURS, candidate_names
+from mercer.manifolds.ukr.starts import FAST, MANIFOLD, NEIGHBOURS, candidate_names
 from mercer.parameters import check_choice, check_count, check_positive, is_number
 
 OWNER = "UnsupervisedKernelRegression"
@@ -18,6 +18,9 @@ OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
 _MAX_ITER = 500
 # Of more rows than this the number within reach grows with a power of theirs, and so does the number that is left out.
 _FEW_ROWS = 3000
+# Surfaces of fewer rows are started from several graphs, which takes no longer, and finds more where rows are few; more
+# rows are fitted by way of a sample, since the last iterations take O(N²) time.
+_FAST_ROWS = (500, 10_000)
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Settings:
         Of the homotopy.
     max_iter : int
         Most iterations.
+    fast : bool
+        Whether the start is a soft manifold, and the descent from it by lists of latent neighbours.
     """
 
     space: LatentSpace
@@ -52,6 +57,7 @@ class Settings:
     optimizer: str
     thresholds: tuple[float, ...]
     max_iter: int
+    fast: bool
 
     def n_excluded_of_part(self, n_part: int, n_rows: int) -> int:
         """How many neighbours to leave out of a part of the rows: the same share of those within reach.
@@ -85,17 +91,27 @@ def settings_of(parameters: dict[str, Any], n_rows: int) -> Settings:
     if optimizer == "auto":
         # Where neighbours change places the objective jumps, and a line search gets stuck.
         optimizer = "rprop" if n_excluded else "rprop+lbfgs"
+    names, thresholds = _names(parameters["init"]), _thresholds(parameters["homotopy"])
+    fast = _is_fast(parameters, n_rows) and density_kernel == "gaussian" and optimizer == "rprop" and not thresholds
     return Settings(
         space, density_kernel, n_excluded, n_excluded > 0 and isinstance(parameters["n_excluded"], str),
-        _names(parameters["init"]), optimizer, _thresholds(parameters["homotopy"]), max_iter,
+        list(FAST) if fast and is_auto(parameters["init"]) else names, optimizer, thresholds, max_iter, fast,
     )  # fmt: skip
+
+
+def _is_fast(parameters: dict[str, Any], n_rows: int) -> bool:
+    """Whether parameters leave the way open, and there are so many rows of numbers that it is the shorter one."""
+    init, plain = parameters["init"], parameters["feature_kernel"] is None and parameters["max_iter"] is None
+    manifold = isinstance(init, str) and init == MANIFOLD
+    automatic = is_auto(init) and parameters["n_components"] == 2 and _FAST_ROWS[0] <= n_rows <= _FAST_ROWS[1]
+    return plain and (manifold or automatic)
 
 
 def _n_excluded(parameters: dict[str, Any], n_rows: int, q: int) -> int:
     """The number of neighbours that are left out, 0 for leave-one-out."""
     objective, n_excluded = parameters["objective"], parameters["n_excluded"]
     check_choice(objective, OBJECTIVES, "objective", OWNER)
-    automatic = isinstance(n_excluded, str) and n_excluded == "auto"
+    automatic = is_auto(n_excluded)
     if not automatic:
         check_count(n_excluded, "n_excluded", OWNER)
         if objective == "leave_one_out":
@@ -128,14 +144,19 @@ def _within_reach(factor: float, n_components: int) -> float:
     return float(factor ** (4 / (n_components + 4)))
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to be chosen."""
+    return isinstance(value, str) and value == "auto"
+
+
 def _names(init: Any) -> list[str]:
     if not isinstance(init, str):
         return []
     names = candidate_names(init)
     if not names:
         raise ValueError(
-            f"init of {OWNER} must be 'auto', one of {tuple(NEIGHBOURS)}, one of these with a number of neighbours "
-            f"like 'lle-12', or coordinates of the rows, got {init!r}; choose one of them."
+            f"init of {OWNER} must be 'auto', one of {(*NEIGHBOURS, MANIFOLD)}, a graph and its neighbours like "
+            f"'lle-12', or coordinates of the rows, got {init!r}; choose one of them."
         )
     return names
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.graphs import NeighbourSearch
+from mercer.manifolds.fast_maps import manifold_coordinates
 from mercer.manifolds.latent_space import LatentSpace
 from mercer.manifolds.starts import start_coordinates
 
@@ -21,12 +22,15 @@ NEIGHBOURS: dict[str, tuple[int, ...]] = {
     "eigenmaps": (8, 15),
     "lle": (6, 8, 10, 12, 16, 24),
 }
+# The start of many rows: a soft manifold, if it is clearly better than the others.
+MANIFOLD = "manifold"
+FAST = (MANIFOLD, "isomap-12", "pca")
 # Neighbours that a row without coordinates is put between.
 _BETWEEN = 5
 
 
 def candidate_names(init: str) -> list[str]:
-    """Names of the starts that a word stands for: "auto" for all, "isomap" for its graphs, "isomap-8" for one.
+    """Names of the starts that a word stands for: "auto" for all graphs, "isomap" for its own, "isomap-8" for one.
 
     The list is empty for words that mean nothing.
 
@@ -38,6 +42,8 @@ def candidate_names(init: str) -> list[str]:
     """
     if init == "auto":
         return [name for method in NEIGHBOURS for name in candidate_names(method)]
+    if init == MANIFOLD:
+        return [init]
     method, _, count = init.partition("-")
     if method not in NEIGHBOURS or (count and (method == "pca" or not count.isdecimal() or int(count) < 1)):
         return []
@@ -67,7 +73,11 @@ def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> 
         n_neighbors = min(int(count or 1), len(Y) - 1)
         key = f"{method}-{n_neighbors}" if count else method
         if key not in found:
-            coordinates = start_coordinates(Y, space, method, n_neighbors=n_neighbors)
+            coordinates = (
+                manifold_coordinates(Y, space)
+                if method == MANIFOLD
+                else start_coordinates(Y, space, method, n_neighbors=n_neighbors)
+            )
             if np.isfinite(coordinates).all() and np.ptp(coordinates, axis=0).any():
                 found[key] = apart(coordinates, space, rng)
     return found

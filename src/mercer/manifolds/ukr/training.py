@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from mercer.graphs.searches import Tree
+from mercer.manifolds.rotation import automatic_n_rotated, rotation_of
 from mercer.manifolds.starts import filled
 from mercer.manifolds.ukr.fitting import LatentFit, fit_latent, homotopy
 from mercer.manifolds.ukr.gathering import GAPS, gathered
+from mercer.manifolds.ukr.lists import ListObjective
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import TrainingRows
 from mercer.manifolds.ukr.samples import placed
-from mercer.manifolds.ukr.scaling import ScaledStart, first_scale, grid_scale, searched_scale
+from mercer.manifolds.ukr.scaling import ScaledStart, factor_scale, first_scale, grid_scale, searched_scale
 from mercer.manifolds.ukr.settings import OWNER, Settings
-from mercer.manifolds.ukr.starts import apart, candidates, spread
+from mercer.manifolds.ukr.starts import MANIFOLD, apart, candidate_names, candidates, spread
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.units import LatentUnits
@@ -36,6 +39,12 @@ _ROUNDS = (10, 20, 60)
 _A_LITTLE = 1.05
 # Iterations on all rows, unless their number is given, after those on a sample.
 _MAX_ITER_OF_ALL = 20
+# A manifold whose objective is less than this share of those of graphs, before any descent, needs no comparison.
+_CLEARLY = 0.9
+# Iterations by all pairs after those by lists of neighbours.
+_EXACT_ITERATIONS = 10
+# Iterations after which a fast start tells how many neighbours are to be left out.
+_FEW_ITERATIONS = 30
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,10 @@ def train(
             settings = replace(settings, n_excluded=min(n_excluded, settings.n_excluded))
         fit = _unfolded(parameters, settings, rows.targets, Z, units)
     else:
-        starts = _Starts(settings, rows, parameters["init"], check_random_state(parameters["random_state"]))
+        rng = check_random_state(parameters["random_state"])
+        starts = _Starts(settings, rows, parameters["init"], rng)
+        if starts.fast and not starts.settled():
+            starts = _Starts(replace(settings, fast=False), rows, parameters["init"], rng)
         init = starts.best()
         needed = starts.needed(init)
         if needed < starts.n_excluded:
@@ -81,13 +93,45 @@ def train(
             starts.leave_out(needed, settings)
             init = starts.best()
         table = starts.table()
-        if starts.are_of_all or init == "given" or not rows.part_is_like_all:
+        if starts.fast:
+            Z, units = starts.of_some(init)
+            fit = _by_lists(parameters, settings, rows, Z, units)
+        elif starts.are_of_all or init == "given" or not rows.part_is_like_all:
             Z, units = starts.of_all(init)
             fit = _unfolded(parameters, settings, rows.targets, Z, units)
         else:
             fit, units = _by_sample(parameters, settings, rows, starts, init)
     # Another objective than the one that was minimised, whose lists of neighbours take memory.
     return Training(fit, _objective(settings, rows.targets, units, settings.n_excluded), units, init, table)
+
+
+def _by_lists(
+    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, Z: Array, units: LatentUnits
+) -> LatentFit:
+    """A descent by lists of latent neighbours, which counts as one iteration, and the last ones by all pairs.
+
+    The history is that of the objective itself, at the start, after the lists, and from there on.
+    """
+    exact = _objective(settings, rows.targets, units, settings.n_excluded)
+    options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
+    lists = ListObjective(_leading(rows.points), settings.n_excluded, units)
+    found = fit_latent(lists, Z, optimizer="rprop", max_iter=settings.max_iter, **options)
+    first, value = exact.value(Z), exact.value(found.Z)
+    if not value < first:
+        found, value = replace(found, Z=Z), first
+    Z, value = _gathered(exact, found.Z, value)
+    if found.status == "interrupted":
+        return LatentFit(Z, value, [first, min(first, value)], 1, "interrupted")
+    fit = _optimized(parameters, replace(settings, max_iter=_EXACT_ITERATIONS), rows.targets, Z, units)
+    history = [first, *(min(first, value) for value in fit.history)]
+    status = fit.status if fit.status == "interrupted" else found.status
+    return replace(fit, history=history, n_iter=len(history) - 1, status=status)
+
+
+def _leading(Y: Array) -> Array:
+    """Rows, of many columns their leading components."""
+    Y = Y - Y.mean(axis=0)
+    return rotation_of(Y, automatic_n_rotated(Y), 0).leading(Y)
 
 
 def _by_sample(
@@ -185,10 +229,13 @@ class _Starts:
     def __init__(self, settings: Settings, rows: TrainingRows, init: Any, rng: Any):
         self._settings, self._rows, self._init, self._rng = settings, rows, init, rng
         n = len(rows.points)
-        self.some = np.arange(n) if n <= _START_ROWS else np.sort(rng.choice(n, _START_ROWS, replace=False))
+        self.fast = settings.fast and not np.isnan(rows.points).any()
+        whole = self.fast or n <= _START_ROWS
+        self.some = np.arange(n) if whole else np.sort(rng.choice(n, _START_ROWS, replace=False))
         points, self.targets, self._rough = rows.part(self.some)
         if isinstance(init, str):
-            self._boxes = candidates(points, settings.space, settings.names, rng)
+            names = settings.names if self.fast or init != "auto" else candidate_names(init)
+            self._boxes = candidates(points, settings.space, names, rng)
         else:
             self._boxes = {"given": self._given()[self.some]}
         if not self._boxes:
@@ -205,14 +252,36 @@ class _Starts:
         """Whether they are starts of all rows."""
         return len(self.some) == len(self._rows.points)
 
+    def settled(self) -> bool:
+        """Whether the manifold is clearly better than the other starts, before any descent; these are then dropped.
+
+        Ctrl-C ends the comparison with those that there are.
+        """
+        try:
+            self._place_all()
+        except KeyboardInterrupt:
+            if MANIFOLD not in self._scaled:
+                raise
+        own, *others = [self._scaled[name].error for name in sorted(self._scaled, key=lambda name: name != MANIFOLD)]
+        if MANIFOLD not in self._scaled or not own < _CLEARLY * min(others, default=np.inf):
+            return False
+        for kept in (self._boxes, self._scaled, self._placed):
+            for name in set(kept) - {MANIFOLD}:
+                del kept[name]
+        return True
+
+    def _place_all(self) -> None:
+        for name, box in self._boxes.items():
+            if name not in self._scaled:
+                self._place(name, self._at_best_scale(box))
+
     def best(self) -> str:
         """The name of the best start.
 
         Ctrl-C ends the comparison with those that there are.
         """
         try:
-            for name, box in self._boxes.items():
-                self._place(name, self._at_best_scale(box))
+            self._place_all()
             self._compare()
         except KeyboardInterrupt:
             if not self._scaled:
@@ -228,7 +297,7 @@ class _Starts:
         if not (settings.n_excluded_is_auto and self._rows.has_columns and halves_tell(Y, settings.space.n_dims)):
             return self.n_excluded
         try:
-            fit = self._descend(name, _ROUNDS[-1])
+            fit = self._descend(name, _FEW_ITERATIONS if self.fast else _ROUNDS[-1])
         except KeyboardInterrupt:
             return self.n_excluded
         objective = _objective(settings, self.targets, self._units(self._scaled[name].scales), 0)
@@ -258,6 +327,9 @@ class _Starts:
     def _at_best_scale(self, box: Array) -> ScaledStart:
         """The scales of a start; the last steps are always by the objective itself."""
         first = first_scale(box, self._settings.density_kernel)
+        if self.fast:
+            scales = factor_scale(lambda scales: self._lists(scales).value(box * scales), first).scales
+            return ScaledStart(scales, self._error_of(box, self.targets)(scales))
         rough, error = self._error_of(box, self._rough), self._error_of(box, self.targets)
         start = searched_scale(rough, grid_scale(rough, first))
         if self._rough is self.targets:
@@ -285,10 +357,13 @@ class _Starts:
         Z, units = self.of_some(name)
         before = self._descended.get(name, LatentFit(Z, np.inf, [np.inf], 0, "max_iter"))
         if before.n_iter < n_iter and before.status == "max_iter":
-            objective = _objective(self._settings, self.targets, units, self.n_excluded)
+            exact = _objective(self._settings, self.targets, units, self.n_excluded)
+            objective = self._lists(self._scaled[name].scales) if self.fast else exact
             fit = fit_latent(objective, before.Z, optimizer="rprop", max_iter=n_iter - before.n_iter)
             if fit.status == "interrupted":
                 raise KeyboardInterrupt
+            if self.fast:
+                fit = replace(fit, objective=exact.value(fit.Z))
             self._descended[name] = replace(fit, n_iter=before.n_iter + fit.n_iter)
         return self._descended[name]
 
@@ -311,6 +386,14 @@ class _Starts:
             "descended": [np.nan if fit is None else fit.objective for fit in descended],
             "iterations": [0 if fit is None else fit.n_iter for fit in descended],
         }
+
+    def _lists(self, scales: Array) -> ListObjective:
+        """The objective over lists, in units of these scales."""
+        return ListObjective(self._leading, self.n_excluded, self._units(scales))
+
+    @cached_property
+    def _leading(self) -> Array:
+        return _leading(self._rows.points[self.some])
 
     def _units(self, scales: Array) -> LatentUnits:
         """Boxes have sides of 2, which is the period of circles."""

@@ -35,6 +35,13 @@ class LatentUnits:
 
     periods: Array
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The periods, from which all else is found again."""
+        return {"periods": self.periods}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self)["periods"] = state["periods"]
+
     @cached_property
     def is_circle(self) -> Array:
         """For each coordinate, whether it is a circle."""

@@ -1,40 +1,18 @@
-"use strict";
+// The map: where rows are drawn, and what pointers and keys do.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const canvas = document.getElementById("map"), tip = document.getElementById("tip"), legend = document.getElementById("legend");
-  const colour = document.getElementById("colour"), across = document.getElementById("across"), up = document.getElementById("up");
-  const which = document.getElementById("which");
+  const [canvas, tip, colour, across, up, which, drawn] = ["map", "tip", "colour", "across", "up", "which", "drawn"].map((id) => document.getElementById(id));
   const pen = canvas.getContext("2d");
-  const n = data.rows.length, COLOURS = 6, SHAPES = 6, REACH = 12, MARGIN = 34;
-  const VIRIDIS = ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6dcd59", "#b4de2c", "#fde725"]
-    .map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-  let shown = data.maps[0], view = null, hovered = -1, only = null, size = [0, 0];
+  const n = data.rows.length, REACH = 12, MARGIN = 34;
+  // Pictures are the first view where they have room: on a screen that is no phone, and if not too many would be left out.
+  const ROOM = 480, MOST_PICTURES = 5000, SIDE = 30, LARGEST_SIDE = 110;
+  const pictures = data.images ? Pictures(data.images, n) : null;
+  let shown = data.maps[0], view = null, hovered = -1, size = [0, 0], boxes = [];
 
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const viridis = (t) => {
-    const place = Math.max(0, Math.min(0.9999, t)) * (VIRIDIS.length - 1), i = Math.floor(place), f = place - i;
-    return `rgb(${VIRIDIS[i].map((v, c) => Math.round(v + f * (VIRIDIS[i + 1][c] - v))).join()})`;
-  };
+  const { css, trace } = Marks;
+  const legend = Legend(data, () => draw());
   const column = () => data.columns[Number(colour.value)] || null;
   const axis = (select) => Number(select.value);
-
-  const shapeOf = (code) => (code + Math.floor(code / COLOURS)) % SHAPES;
-
-  // Shapes differ with another period than colours, so that no two labels look alike.
-  const trace = (shape, x, y, r, pen) => {
-    pen.beginPath();
-    if (shape === 0) pen.arc(x, y, r, 0, 2 * Math.PI);
-    else if (shape === 1) pen.rect(x - 0.88 * r, y - 0.88 * r, 1.76 * r, 1.76 * r);
-    else if (shape === 2) polygon([[0, -1.2], [1.1, 0.8], [-1.1, 0.8]], x, y, r, pen);
-    else if (shape === 3) polygon([[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]], x, y, r, pen);
-    else if (shape === 4) polygon([[0, 1.2], [1.1, -0.8], [-1.1, -0.8]], x, y, r, pen);
-    else polygon(CROSS, x, y, r, pen);
-  };
-  const CROSS = [[-.4, -1.2], [.4, -1.2], [.4, -.4], [1.2, -.4], [1.2, .4], [.4, .4], [.4, 1.2], [-.4, 1.2], [-.4, .4], [-1.2, .4], [-1.2, -.4], [-.4, -.4]];
-  const polygon = (corners, x, y, r, pen) => {
-    corners.forEach(([a, b], i) => (i ? pen.lineTo(x + a * r, y + b * r) : pen.moveTo(x + a * r, y + b * r)));
-    pen.closePath();
-  };
 
   const extent = (c) => {
     let low = Infinity, high = -Infinity;
@@ -50,44 +28,55 @@
     draw();
   };
   const place = (i) => [view.x + view.sx * shown.points[i][axis(across)], view.y - view.sy * shown.points[i][axis(up)]];
+  const isThere = (i) => !shown.points[i].includes(null);
 
-  const styleOf = () => {
-    const chosen = column(), palette = [0, 1, 2, 3, 4, 5].map((i) => css(`--c${i}`));
-    if (!chosen) return () => [palette[1], 0];
-    if (chosen.kind === "category") return (i) => {
-      const code = chosen.values[i];
-      return code === null ? [null, 0] : [palette[code % COLOURS], shapeOf(code)];
-    };
-    const [low, high] = chosen.range;
-    return (i) => (chosen.values[i] === null ? [null, 0] : [viridis((chosen.values[i] - low) / (high - low || 1)), 0]);
-  };
-  const faded = (i) => only !== null && column() && column().values[i] !== only;
+  // Drawing ------------------------------------------------------------------------------------------------------------
 
   const draw = () => {
     const ratio = window.devicePixelRatio || 1, [w, h] = size;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
     grid(w, h);
-    const style = styleOf(), r = Math.max(2.4, Math.min(5.5, 150 / Math.sqrt(n))) * Math.min(1.6, Math.sqrt(view.zoom));
+    const style = Marks.styleOf(column()), withPictures = pictures && drawn.value === "pictures";
+    const r = Math.max(2.4, Math.min(5.5, 150 / Math.sqrt(n))) * Math.min(1.6, Math.sqrt(view.zoom));
+    drawPoints(style, withPictures ? 0.6 * r : r, w, h);
+    boxes = withPictures ? drawPictures(style) : [];
+    if (hovered >= 0 && !boxes.some((box) => box.row === hovered)) {
+      trace(0, ...place(hovered), r + 4, pen); pen.strokeStyle = css("--ink"); pen.lineWidth = 2; pen.stroke();
+    }
+    canvas.dataset.zoom = view.zoom.toFixed(3);
+    canvas.dataset.hovered = hovered;
+    canvas.pictures = boxes;
+  };
+  const drawPoints = (style, r, w, h) => {
     const edge = css("--paper"), muted = css("--muted");
+    // What is grey, empty or faded lies below.
+    const below = [], above = [];
     for (let i = 0; i < n; i++) {
-      if (shown.points[i].includes(null)) continue;
+      if (!isThere(i)) continue;
       const [x, y] = place(i);
       if (x < -9 || y < -9 || x > w + 9 || y > h + 9) continue;
-      const [fill, shape] = style(i);
-      pen.globalAlpha = faded(i) ? 0.08 : 0.88;
+      const [fill, shape] = style(i), faded = legend.hidden(i);
+      (faded || fill === null || fill === muted ? below : above).push([x, y, fill, shape, faded]);
+    }
+    for (const [x, y, fill, shape, faded] of [...below, ...above]) {
+      pen.globalAlpha = faded ? 0.08 : 0.88;
       trace(shape, x, y, r, pen);
       if (fill === null) { pen.strokeStyle = muted; pen.lineWidth = 1; pen.stroke(); continue; }
       pen.fillStyle = fill; pen.fill();
       pen.strokeStyle = edge; pen.lineWidth = 0.6; pen.stroke();
     }
     pen.globalAlpha = 1;
-    if (hovered >= 0) {
-      const [x, y] = place(hovered);
-      trace(0, x, y, r + 4, pen); pen.strokeStyle = css("--ink"); pen.lineWidth = 2; pen.stroke();
-    }
-    canvas.dataset.zoom = view.zoom.toFixed(3);
-    canvas.dataset.hovered = hovered;
+  };
+  const drawPictures = (style) => {
+    const side = Math.min(LARGEST_SIDE, SIDE * Math.max(1, Math.sqrt(view.zoom)));
+    const found = pictures.layout(place, (i) => isThere(i) && !legend.hidden(i), side, size);
+    return found.map(({ row, x, y }) => {
+      const [left, top, w, h] = pictures.paint(pen, row, x, y, side), [fill] = style(row);
+      pen.strokeStyle = row === hovered ? css("--ink") : fill || css("--muted"); pen.lineWidth = row === hovered ? 3 : 2;
+      pen.strokeRect(left - 1, top - 1, w + 2, h + 2);
+      return { row, left, top, width: w, height: h };
+    });
   };
 
   const ticks = (low, high) => {
@@ -111,8 +100,12 @@
     pen.save(); pen.translate(w - 6, h / 2); pen.rotate(-Math.PI / 2); pen.fillText(shown.axes[axis(up)].name, 0, 0); pen.restore();
   };
 
-  const words = (col, value) => {
+  // The row under the pointer --------------------------------------------------------------------------------------------
+
+  const words = (col, i) => {
+    const value = col.values[i];
     if (value === null || value === undefined) return "missing";
+    if (col.texts) return col.texts[i];
     if (col.kind === "category") return col.categories[value];
     return typeof value === "number" ? String(Number(value.toPrecision(5))) : value;
   };
@@ -121,40 +114,39 @@
     tip.hidden = i < 0;
     if (i < 0) return;
     tip.replaceChildren();
-    const title = document.createElement("strong");
+    const title = document.createElement("strong"), table = document.createElement("table"), [w, h] = size;
     title.textContent = `Row ${data.rows[i] + 1}`;
-    const table = document.createElement("table");
-    for (const col of data.columns.slice(0, 22)) { const row = table.insertRow(); cell(row, col.name); cell(row, words(col, col.values[i])); }
+    // As many columns as the map is high enough for; the last one is the distance from the map.
+    const most = Math.max(3, Math.min(22, Math.floor((h - (pictures ? 200 : 100)) / 20))), listed = Math.min(data.n_table_columns, most);
+    for (const col of [...data.columns.slice(0, listed), data.columns[data.columns.length - 1]]) {
+      const row = table.insertRow(); cell(row, col.name); cell(row, words(col, i));
+    }
     tip.append(title, table);
-    if (data.images) tip.append(picture(i));
-    const [w, h] = size, box = tip.getBoundingClientRect();
+    const more = data.n_table_columns - listed + data.n_left_out;
+    if (more) {
+      const rest = document.createElement("p");
+      rest.textContent = `and ${more} more column${more > 1 ? "s" : ""}`;
+      tip.append(rest);
+    }
+    if (pictures) tip.append(pictures.single(i));
+    const box = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(x + 16, w - box.width - 4))}px`;
     tip.style.top = `${Math.max(4, Math.min(y + 16, h - box.height - 4))}px`;
   };
-  let pixels = null;
-  const picture = (i) => {
-    const [height, width] = data.images.shape, small = document.createElement("canvas");
-    pixels = pixels || Uint8Array.from(atob(data.images.values), (c) => c.charCodeAt(0));
-    small.width = width; small.height = height;
-    small.style.width = `${Math.max(1, Math.floor(96 / width)) * width}px`;
-    const paper = small.getContext("2d"), image = paper.createImageData(width, height);
-    for (let p = 0; p < width * height; p++) {
-      const grey = 255 - pixels[i * width * height + p];
-      image.data.set([grey, grey, grey, 255], 4 * p);
-    }
-    paper.putImageData(image, 0, 0);
-    return small;
-  };
-
   const nearest = (x, y) => {
+    const box = boxes.find((b) => x >= b.left && y >= b.top && x <= b.left + b.width && y <= b.top + b.height);
+    if (box) return box.row;
     let best = -1, least = REACH ** 2;
     for (let i = 0; i < n; i++) {
-      if (shown.points[i].includes(null) || faded(i)) continue;
+      if (!isThere(i) || legend.hidden(i)) continue;
       const [a, b] = place(i), d = (a - x) ** 2 + (b - y) ** 2;
       if (d < least) { least = d; best = i; }
     }
     return best;
   };
+
+  // Pointers, keys and menus ----------------------------------------------------------------------------------------------
+
   const at = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
   const zoomAt = (factor, x, y) => {
     factor = Math.min(200 / view.zoom, Math.max(0.5 / view.zoom, factor));
@@ -193,57 +185,26 @@
     });
     hovered = -1; canvas.dataset.map = shown.name; reset();
   });
-
-  const swatch = (code) => {
-    const small = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
-    small.width = small.height = 14 * ratio; small.style.width = small.style.height = "14px";
-    const paper = small.getContext("2d");
-    paper.scale(ratio, ratio);
-    trace(shapeOf(code), 7, 7, 4.6, paper);
-    paper.fillStyle = css(`--c${code % COLOURS}`); paper.fill();
-    return small;
-  };
-  const showLegend = () => {
-    legend.replaceChildren();
-    const chosen = column();
-    if (!chosen) return;
-    if (chosen.kind === "category") {
-      chosen.categories.forEach((name, code) => {
-        const item = document.createElement("button"), text = document.createElement("span");
-        text.textContent = `${name} (${chosen.counts[code]})`;
-        item.append(swatch(code), text);
-        item.setAttribute("aria-pressed", only === code);
-        item.addEventListener("click", () => { only = only === code ? null : code; showLegend(); draw(); });
-        legend.append(item);
-      });
-      return;
-    }
-    const scale = document.createElement("div"), bar = document.createElement("div"), ends = document.createElement("div");
-    scale.className = "scale"; bar.className = "bar"; ends.className = "ends";
-    bar.style.background = `linear-gradient(to top, ${VIRIDIS.map((c) => `rgb(${c.join()})`).join()})`;
-    for (const t of [1, 0.5, 0]) {
-      const label = document.createElement("span");
-      label.textContent = String(Number((chosen.range[0] + t * (chosen.range[1] - chosen.range[0])).toPrecision(4)));
-      ends.append(label);
-    }
-    scale.append(bar, ends); legend.append(scale);
-  };
-  const recolour = () => { only = null; canvas.dataset.colour = column() ? column().name : ""; showLegend(); draw(); };
+  const recolour = () => { canvas.dataset.colour = column() ? column().name : ""; legend.colourBy(column()); draw(); };
   colour.addEventListener("change", recolour);
+  if (pictures) drawn.addEventListener("change", () => draw());
 
   const fit = () => {
     const box = canvas.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
     if (!box.width || (box.width === size[0] && box.height === size[1])) return;
+    const first = !size[0];
     size = [box.width, box.height];
     canvas.width = box.width * ratio; canvas.height = box.height * ratio;
+    if (first && pictures) drawn.value = size[0] >= ROOM && n <= MOST_PICTURES ? "pictures" : "points";
     reset();
   };
   new ResizeObserver(fit).observe(canvas);
-  document.documentElement.addEventListener("theme", () => { if (view) { showLegend(); draw(); } });
+  const redraw = () => { if (view) { legend.show(); draw(); } };
+  document.documentElement.addEventListener("theme", redraw);
   // Paper is white: draw with the colours of the light page, and back again.
   let before = null;
-  addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; document.documentElement.dataset.theme = "light"; showLegend(); draw(); });
-  addEventListener("afterprint", () => { document.documentElement.dataset.theme = before; showLegend(); draw(); });
+  addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; document.documentElement.dataset.theme = "light"; redraw(); });
+  addEventListener("afterprint", () => { document.documentElement.dataset.theme = before; redraw(); });
   fit();
   recolour();
 })();

@@ -1,0 +1,123 @@
+"""Rows of many columns, rotated to their leading principal components before a manifold is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.utils.extmath import randomized_svd
+
+from mercer.kernels.blas import single_threaded_blas
+from mercer.manifolds.density import ManifoldDensity
+from mercer.manifolds.fitting import Callback, ManifoldFit
+from mercer.manifolds.latent_map import LatentMap
+from mercer.manifolds.projection import Projection, Rows, project
+from mercer.quantizers.costs import Cost
+
+Array = NDArray[Any]
+
+# More components change maps little, and cost time; many more make isotropic noise too small for the leading ones.
+_MOST_COLUMNS = 40
+# Rows and columns up to which components are found by an eigenproblem.
+_DENSE = 2000
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """x = Σ_j y_j v_j and what is orthogonal to the v_j, for centred rows x.
+
+    Attributes
+    ----------
+    components : array of shape (k, d) or None
+        The principal directions v_j; None if rows are left as they are.
+    error : float
+        The share of the variance of the training rows that is orthogonal to them.
+    """
+
+    components: Array | None = None
+    error: float = 0.0
+
+    def leading(self, X: Array) -> Array:
+        """Coordinates y of rows."""
+        return X if self.components is None else np.asarray(X @ self.components.T)
+
+    def left_out(self, X: Array) -> Array:
+        """Squared lengths of what is orthogonal to the components."""
+        if self.components is None:
+            return np.zeros(len(X))
+        rest = X - self.leading(X) @ self.components
+        return np.asarray(np.einsum("ij,ij->i", rest, rest))
+
+    def lowered(self, f: LatentMap) -> LatentMap:
+        """A map to all columns as one to the components."""
+        return f if self.components is None else f.basis.map_of(f.coefficients @ self.components.T)
+
+    def lifted(self, f: LatentMap) -> LatentMap:
+        """A map to the components as one to all columns."""
+        return f if self.components is None else f.basis.map_of(f.coefficients @ self.components)
+
+    def lifted_fit(self, fit: ManifoldFit, rest: Array) -> ManifoldFit:
+        """A fit to components as one to rows, with costs in all columns; `rest` is what is left out of these."""
+        if self.components is None:
+            return fit
+        lost = float(rest.mean())
+        # The history of EM has another unit, and does not end with the objective.
+        history = [value + lost for value in fit.history] if fit.history[-1] == fit.objective else fit.history
+        return replace(
+            fit, map=self.lifted(fit.map), costs=fit.costs + rest, objective=fit.objective + lost, history=history
+        )
+
+    def lifted_density(self, density: ManifoldDensity, rest: Array) -> ManifoldDensity:
+        """The density of all columns: noise has the same variance in all, and the total that it has in the rows."""
+        if self.components is None:
+            return density
+        (k, d), cells = self.components.shape, density.cells
+        variance = (k * density.variance + float(rest.mean())) / d
+        lifted = (cells.F @ self.components, cells.U @ self.components, cells.centre @ self.components)
+        return ManifoldDensity(replace(cells, F=lifted[0], U=lifted[1], centre=lifted[2]), variance)
+
+    def told(self, callback: Callback | None, rest: Array) -> Callback | None:
+        """A callback for fits to components, that is told of all columns, but for the costs of samples of rows."""
+        if callback is None or self.components is None:
+            return callback
+        return lambda n_iter, fit: callback(
+            n_iter, self.lifted_fit(fit, rest if len(rest) == len(fit.costs) else np.zeros(len(fit.costs)))
+        )
+
+    def project(self, rows: Rows, f: LatentMap, cost: Cost | None = None) -> Projection:
+        """Projections of rows on a map to all columns: complete rows by their components, which takes less time."""
+        if self.components is None or rows.seen is not None:
+            return project(rows, f, cost=cost)
+        found = project(Rows(self.leading(rows.X)), self.lowered(f), cost=cost)
+        return replace(found, costs=found.costs + self.left_out(rows.X))
+
+
+def rotation_of(X: Array, n_components: int | None, random_state: Any = None) -> Rotation:
+    """The leading principal components of centred rows, no more than these have; None leaves rows as they are."""
+    if n_components is None:
+        return Rotation()
+    with single_threaded_blas:
+        components = _principal_directions(X, min(n_components, len(X) - 1, X.shape[1]), random_state)
+    rotation = Rotation(components)
+    return replace(rotation, error=float(rotation.left_out(X).sum() / np.einsum("ij,ij->", X, X)))
+
+
+def automatic_n_rotated(X: Array) -> int | None:
+    """40 where there are more columns, and all entries are known; else None."""
+    return _MOST_COLUMNS if X.shape[1] > _MOST_COLUMNS and not np.isnan(X).any() else None
+
+
+def _principal_directions(X: Array, k: int, rng: Any) -> Array:
+    m, d = X.shape
+    if min(m, d) > _DENSE:
+        return np.asarray(randomized_svd(X, k, random_state=rng)[2])
+    few = min(m, d)
+    vectors = eigh(X.T @ X if d <= m else X @ X.T, subset_by_index=[few - k, few - 1])[1][:, ::-1]
+    if d > m:
+        vectors = np.linalg.qr(X.T @ vectors)[0]
+    # The largest entry of each direction is positive.
+    signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(k)])
+    return np.ascontiguousarray((vectors * signs).T)

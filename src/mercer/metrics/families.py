@@ -1,0 +1,123 @@
+"""Families of kernels exp(-r) whose distance r is learned, and what the likelihood needs of all pairs of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels import Exponential, Gaussian, Kernel, ProductLaplace
+from mercer.kernels.tiles import run_threaded, threads_for
+
+Array = NDArray[Any]
+
+# Rows of one task of a thread. Sums of tasks are added in the order of the rows: results are the same for any number of
+# threads.
+_TASK = 64
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kernels exp(-r) of rows a = x T: every length is in T.
+
+    Attributes
+    ----------
+    name : str
+        That of its kernel.
+    kind : int
+        Its r, as `pairs_numba` counts them.
+    turns : bool
+        Whether r stays as it is if the rows are turned: then T may be any matrix, else it must be diagonal.
+    make : callable
+        The kernel of unit length.
+    """
+
+    name: str
+    kind: int
+    turns: bool
+    make: Callable[[], Kernel]
+
+    def kernel(self) -> Kernel:
+        """The kernel of unit length."""
+        return self.make()
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("Exponential", 0, True, lambda: Exponential(rate=1.0)),
+        Family("ProductLaplace", 1, False, lambda: ProductLaplace(width=1.0)),
+        Family("Gaussian", 2, True, lambda: Gaussian(width=1.0)),
+    )
+}
+
+
+class Pairs:
+    """Sums over pairs of n rows, with memory that is used again: two n x n matrices.
+
+    Attributes
+    ----------
+    K : array of shape (n, n)
+        exp(-r) below the diagonal, after `fill`; whoever factors it may do so in place.
+    """
+
+    def __init__(self, family: Family, n: int):
+        self.K, self._R = np.empty((n, n)), np.empty((n, n))
+        self._kind = family.kind
+
+    def fill(self, A: Array) -> None:
+        """Write exp(-r) of the rows A below the diagonal of K."""
+        from mercer.metrics.pairs_numba import fill
+
+        columns = np.ascontiguousarray(A.T)
+        _over_rows(len(A), lambda rows, _: fill(columns, rows.start, rows.stop, self._kind, self._R, self.K))
+
+    def gradient(self, B: Array, turned: Array, C: Array, alpha: Array, share: float) -> Array:
+        """Σ_ik S_ik dK_ik/dlog w_j for S = share C - alpha alphaᵀ, C below its diagonal, and the rows of the last fill.
+
+        B are the rows before a rotation R, times w; `turned` is B R Rᵀ.
+        """
+        from mercer.metrics.pairs_numba import add_gradient
+
+        columns, others = np.ascontiguousarray(B.T), np.ascontiguousarray(turned.T)
+        rows_of_alpha = np.ascontiguousarray(alpha.T)
+        sums = np.zeros((len(_tasks(len(B))), B.shape[1]))
+
+        def work(rows: slice, task: int) -> None:
+            fixed = (self._kind, self._R, C, rows_of_alpha, share)
+            add_gradient(columns, others, rows.start, rows.stop, *fixed, sums[task])
+
+        _over_rows(len(B), work)
+        return -2.0 * sums.sum(axis=0)
+
+
+def slopes(family: Family, A: Array, coef: Array) -> Array:
+    """Gradients of f_c(a) = Σ_k coef_kc exp(-r(a, a_k)) at the rows of A, each without its own term.
+
+    Returns an array of shape (n_functions, n, n_columns).
+    """
+    from mercer.metrics.pairs_numba import fill_slopes
+
+    columns, rows_of_coef = np.ascontiguousarray(A.T), np.ascontiguousarray(coef.T)
+    found = np.empty((len(rows_of_coef), *A.shape))
+    _over_rows(len(A), lambda rows, _: fill_slopes(columns, rows.start, rows.stop, family.kind, rows_of_coef, found))
+    return found
+
+
+def _over_rows(n: int, work: Callable[[slice, int], None]) -> None:
+    """Call ``work(rows, task)`` for slices of n rows, on threads where there is enough to do."""
+    tasks = _tasks(n)
+
+    def call(tile: tuple[slice, slice], _: None) -> None:
+        work(tile[0], tile[0].start // _TASK)
+
+    # The last rows first: they have the most rows before them.
+    tiles: Iterator[tuple[slice, slice]] = ((rows, slice(0)) for rows in reversed(tasks))
+    run_threaded(call, tiles, lambda: None, threads_for(n * n))
+
+
+def _tasks(n: int) -> list[slice]:
+    return [slice(start, min(start + _TASK, n)) for start in range(0, n, _TASK)]

@@ -1,0 +1,170 @@
+"""Kernel, penalty and size of the noise for a machine: in a metric that is learned, or from a family by likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels import Gaussian, Kernel, widths_for
+from mercer.machines import KernelRidge
+from mercer.metrics import LearnedMetric
+from mercer.relevance import RelevantDimensions
+from mercer.report.diagnosing import kernel_family
+from mercer.report.progress import Stages
+from mercer.tables.schema import TableSchema
+from mercer.tables.targets import Target
+
+Array = NDArray[Any]
+
+# Kinds of kernels by the word that the user knows them by.
+KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
+METRICS = ("auto", "none")
+# Rows that the kernel and the penalty are chosen on, and kernels that are tried before the next word.
+MOST_ROWS, _TOGETHER = 1000, 4
+# A metric is learned with about so many evaluations of the likelihood.
+_EVALUATIONS = 400
+# Pairs of columns that are told of, and the least share of the variance that is worth it.
+_MOST_PAIRS, _LEAST_SHARE = 5, 0.005
+
+
+@dataclass(frozen=True)
+class MetricRows:
+    """Rows in a learned metric, X matrix + shift.
+
+    Attributes
+    ----------
+    matrix : array of shape (n_columns, n_components)
+        The weights of the columns, and a rotation.
+    shift : array of shape (n_components,)
+        Where the row of zeros goes.
+    """
+
+    matrix: Array
+    shift: Array
+
+    @classmethod
+    def of(cls, metric: LearnedMetric) -> Self:
+        """What a metric does to rows without missing entries."""
+        d = metric.n_features_in_
+        shift = metric.transform(np.zeros((1, d)))[0]
+        return cls(metric.transform(np.eye(d)) - shift, shift)
+
+    def transform(self, X: Array) -> Array:
+        """Rows in the metric."""
+        return np.asarray(X @ self.matrix + self.shift)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a learned metric tells of the columns.
+
+    Attributes
+    ----------
+    rows : MetricRows
+        Rows in the metric.
+    reason : str
+        Why it is as it is.
+    columns : list of (str, float)
+        How much the prediction changes with each column: standard deviations of the target for one of the column.
+    pairs : list of (str, str, float)
+        Columns that act together, and the share of the variance that this is.
+    """
+
+    rows: MetricRows
+    reason: str
+    columns: list[tuple[str, float]]
+    pairs: list[tuple[str, str, float]]
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel, the C of squared errors, the size of the noise, and the metric of the kernel, if it has one."""
+
+    kernel: Kernel
+    C: float
+    noise: float
+    learned: Learned | None = None
+
+    def rows(self, X: Array) -> Array:
+        """Rows as the kernel takes them."""
+        return X if self.learned is None else self.learned.rows.transform(X)
+
+
+def learns_metric(kernel: str, metric: str) -> bool:
+    """Whether how much columns count is learned: for kernels that are not named."""
+    return kernel == "auto" and metric == "auto"
+
+
+def choose_kernel(
+    X: Array, y: Array, schema: TableSchema, target: Target, *, kernel: str, metric: str, seed: int, stages: Stages
+) -> KernelChoice:
+    """Choose a kernel: with a metric unless the user wants a kind of kernel, or none."""
+    if learns_metric(kernel, metric):
+        return _with_metric(X, y, schema, target, seed, stages)
+    X, y = _some(X, y, seed)
+    family = _family(X, kernel)
+    task = "regression" if target.classes is None else "classification"
+    tried: list[RelevantDimensions] = []
+    for start in range(0, len(family), _TOGETHER):
+        tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
+        best = max(tried, key=lambda some: some.log_likelihood_)
+        stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_)
+    ridge = KernelRidge(best.kernel_).fit(X, _columns(y, target))
+    return KernelChoice(best.kernel_, 1.0 / ridge.penalty_, _noise(ridge))
+
+
+def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: int, stages: Stages) -> KernelChoice:
+    groups = schema.groups
+
+    def tell(iteration: int, objective: float) -> bool:
+        return stages.tell(iteration / _EVALUATIONS, objective)
+
+    metric = LearnedMetric(
+        groups=[group for group in groups.values() if len(group) > 1], random_state=seed, callback=tell
+    ).fit(X, y)
+    rows = MetricRows.of(metric)
+    some, y = _some(X, y, seed)
+    ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(rows.transform(some), _columns(y, target))
+    importance = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in groups.items()]
+    learned = Learned(rows, metric.reason_, sorted(importance, key=lambda pair: -pair[1]), _pairs(metric, some, groups))
+    return KernelChoice(metric.kernel_, 1.0 / metric.penalty_, _noise(ridge), learned)
+
+
+def _pairs(metric: LearnedMetric, X: Array, groups: dict[str, list[int]]) -> list[tuple[str, str, float]]:
+    """Columns of the table that act together, the strongest pairs first."""
+    names = np.array([name for name, group in groups.items() for _ in group])
+    shares: dict[tuple[str, str], float] = {}
+    table = metric.interactions(X)
+    for j, k in zip(*np.nonzero(np.triu(np.nan_to_num(table) >= _LEAST_SHARE, 1)), strict=True):
+        if names[j] != names[k]:
+            pair = (str(names[j]), str(names[k]))
+            shares[pair] = shares.get(pair, 0.0) + float(table[j, k])
+    strongest = sorted(shares.items(), key=lambda entry: -entry[1])[:_MOST_PAIRS]
+    return [(left, right, share) for (left, right), share in strongest]
+
+
+def _some(X: Array, y: Array, seed: int) -> tuple[Array, Array]:
+    if len(X) <= MOST_ROWS:
+        return X, y
+    some = np.sort(np.random.default_rng(seed).choice(len(X), MOST_ROWS, replace=False))
+    return X[some], y[some]
+
+
+def _columns(y: Array, target: Target) -> Array:
+    return y if target.classes is None else np.where(y[:, None] == np.unique(y), 1.0, -1.0)
+
+
+def _noise(ridge: KernelRidge) -> float:
+    return max(float(np.min(ridge.leave_one_out_error_)), 1e-3)
+
+
+def _family(X: Array, name: str) -> list[Kernel]:
+    if name == "gaussian":
+        return [Gaussian(float(width)) for width in widths_for(X)]
+    family = kernel_family(X)
+    if name == "auto":
+        return family
+    return [kernel for kernel in family if type(kernel).__name__.lower() == name]

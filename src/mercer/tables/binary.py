@@ -1,0 +1,138 @@
+"""Tables in binary files: Parquet, Arrow and NumPy."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mercer.tables.errors import InputError
+from mercer.tables.files import read_file
+from mercer.tables.memory import refuse_if_too_large
+from mercer.tables.naming import clean_names, shown_name
+from mercer.tables.parquet_sizes import parquet_bytes
+
+Array = NDArray[Any]
+
+# Bytes of memory for each byte of a compressed file whose headers do not tell: measured on tables of numbers.
+_COMPRESSED_FACTOR = 12.0
+# Bytes for each byte of a column: Mercer makes one copy of it.
+_COPIES = 2.0
+# Lists of more entries than this are no columns.
+_LONGEST_LIST = 10_000
+
+
+@dataclass(frozen=True)
+class ArrayTable:
+    """Columns from arrays; the pixels and the shape of images, if rows are such; and what to say."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = ()
+    image_shape: tuple[int, int] | None = None
+    pixels: tuple[str, ...] = ()
+
+
+@contextmanager
+def _opened(path: Path, factor: float) -> Iterator[IO[bytes]]:
+    """A file to read from; the content of a pipe, which cannot be read twice, is in memory."""
+    if path.is_file():
+        with path.open("rb") as file:
+            yield file
+    else:
+        yield io.BytesIO(read_file(path, factor))
+
+
+def parquet_frame(path: Path) -> pl.DataFrame:
+    """The columns of a Parquet file, after its footer told that they fit into memory."""
+    with _opened(path, _COMPRESSED_FACTOR) as file:
+        refuse_if_too_large(_COPIES * parquet_bytes(file), f"reading {shown_name(path)}")
+        file.seek(0)
+        return pl.read_parquet(file)
+
+
+def arrow_frame(path: Path) -> pl.DataFrame:
+    """The columns of an Arrow file or stream."""
+    with _opened(path, _COMPRESSED_FACTOR) as file:
+        size = file.seek(0, 2)
+        refuse_if_too_large(_COMPRESSED_FACTOR * size, f"reading {shown_name(path)}")
+        file.seek(0)
+        try:
+            return pl.read_ipc(file)
+        except pl.exceptions.PolarsError:
+            file.seek(0)
+            return pl.read_ipc_stream(file)
+
+
+def expanded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists of numbers that all have the same length as columns "name[0]", "name[1]", ..."""
+    columns: list[pl.Series] = []
+    for series in frame.get_columns():
+        dtype = series.dtype
+        if isinstance(dtype, pl.Array) and not dtype.inner.is_nested():
+            series = series.arr.to_list()
+        inner = series.dtype.inner if isinstance(series.dtype, pl.List) else None
+        lengths = set(series.list.len().drop_nulls()) if inner is not None else set()
+        if inner is None or not (inner.is_numeric() or inner == pl.Boolean) or len(lengths) != 1:
+            columns.append(series)
+            continue
+        n_entries = lengths.pop()
+        if not 0 < n_entries <= _LONGEST_LIST:
+            columns.append(series)
+            continue
+        columns += [series.list.get(j).alias(f"{series.name}[{j}]") for j in range(n_entries)]
+    unique, _ = clean_names([series.name for series in columns])
+    return pl.DataFrame([series.alias(name) for series, name in zip(columns, unique, strict=True)])
+
+
+def array_table(path: Path) -> ArrayTable:
+    """Arrays of NumPy, from one file or an archive of several."""
+    name = shown_name(path)
+    data = read_file(path, _COPIES)
+    # From memory, since NumPy leaves files open that it cannot read; and without pickled objects, which could run code.
+    if path.suffix.lower() == ".npy":
+        return _from_arrays(name, {"x": np.load(io.BytesIO(data), allow_pickle=False)})
+    with zipfile.ZipFile(io.BytesIO(data)) as members:
+        refuse_if_too_large(_COPIES * sum(member.file_size for member in members.infolist()), f"reading {name}")
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        return _from_arrays(name, {key: archive[key] for key in sorted(archive.files)})
+
+
+def _from_arrays(name: str, arrays: dict[str, Any]) -> ArrayTable:
+    """The largest array holds the rows, or images; vectors of the same length are further columns."""
+    arrays = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray)}
+    if not arrays:
+        raise InputError(f"{name} holds no arrays; give one of rows.")
+    main = max(arrays, key=lambda key: arrays[key].size)
+    values = arrays[main]
+    if values.dtype.kind not in "fiub" or not 1 <= values.ndim <= 3:
+        raise InputError(
+            f"{name} must hold numbers of one, two or three dimensions (rows, or images), got {values.dtype} of "
+            f"shape {values.shape}; convert it."
+        )
+    shape = (values.shape[1], values.shape[2]) if values.ndim == 3 else None
+    flat = _native(values).reshape(len(values), -1) if values.size else values.reshape(0, 0)
+    names = [f"{main}{j + 1}" for j in range(flat.shape[1])]
+    columns: dict[str, Any] = dict(zip(names, np.ascontiguousarray(flat.T), strict=True))
+    others = [
+        key for key, value in arrays.items()
+        if key != main and value.shape in ((len(values),), (len(values), 1)) and value.dtype.kind in "fiubUM"
+    ]  # fmt: skip
+    columns |= {key: _native(arrays[key].ravel()) for key in others}
+    left_out = [key for key in arrays if key != main and key not in others]
+    notes = (f"The arrays {', '.join(left_out)} have another length and are left out.",) if left_out else ()
+    return ArrayTable(pl.DataFrame(columns), notes, shape, tuple(names) if shape else ())
+
+
+def _native(values: Array) -> Array:
+    """Numbers of a size and an order of bytes that frames know."""
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
+        return values.astype(np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,28 @@
+"""What can go wrong between a file and a report, in words for the person who gave the command."""
+
+from __future__ import annotations
+
+
+class ReportError(Exception):
+    """A problem that the user can mend; its text says what is wrong and what to do."""
+
+
+class InputError(ReportError):
+    """The data cannot be used."""
+
+
+class ModelFileError(ReportError):
+    """The model file is refused."""
+
+
+class OutputError(ReportError):
+    """The results cannot be written."""
+
+
+class MemoryRefusal(ReportError):
+    """The work would not fit into memory."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says first, to be put into a sentence."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,289 @@
+"""Rows that are images: folders of them, and columns whose names say so."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mercer.tables.columns import counted
+from mercer.tables.errors import InputError
+from mercer.tables.features import some_of
+from mercer.tables.memory import refuse_if_too_large
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Array = NDArray[Any]
+# Height and width of grey images; of colour images, three channels more.
+ImageShape = tuple[int, ...]
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
+CHANNELS = ("red", "green", "blue")
+# The column of the sub-folders' names.
+CLASS = "class"
+# Images are made smaller until they have no more pixels than this along their longer side; those in colour have three
+# numbers for each pixel, and fits take as long as there are numbers.
+_LONGEST_SIDE, _LONGEST_IN_COLOUR = 32, 20
+# An image that declares more pixels is not opened: a small file may unpack to any size.
+_MOST_PIXELS = 80_000_000
+# Bytes of memory for each number of an image, from the bytes in the table to the rows of a model.
+_BYTES = 40.0
+# Channels that differ by no more are grey: compression of photographs leaves traces of colour.
+_GREY = 8
+# Fewer pixels than this along a side are no image.
+_FEWEST = 4
+# pixel_3_5 (row, column), 3x5, or pixel17 (counted row by row); pixel_3_5_red is one channel of a colour.
+_NAMED = re.compile(r"^(?:\D*_)?(\d+)[x_](\d+)(?:_(red|green|blue))?$")
+_COUNTED = re.compile(r"^(?:pixel|px|pix)_?(\d+)$", re.IGNORECASE)
+
+
+# Folders -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ImageFolder:
+    """Images of a folder as the rows of a table.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The column "file", "class" if there are sub-folders, and the pixels as whole numbers from 0 to 255.
+    shape : ImageShape
+        Of each image.
+    pixels : tuple of str
+        The columns of the pixels.
+    notes : tuple of str
+        What was done.
+    """
+
+    frame: pl.DataFrame
+    shape: ImageShape
+    pixels: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_image_folder(folder: Path, shape: ImageShape | None = None) -> ImageFolder:
+    """Read all images of a folder, and of its sub-folders, whose names are then the classes.
+
+    Parameters
+    ----------
+    folder : Path
+        Images, or one sub-folder of images for each class.
+    shape : ImageShape, optional
+        What the images are brought to; by default as the first image, with colours if any image has some.
+    """
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError:
+        raise InputError('A folder of images needs Pillow; install it with: pip install "mercer[cli]".') from None
+    paths, deeper = _images_in(folder)
+    values, read, notes = _Images(paths, folder, shape).read()
+    if values.shape[-1] == 1:
+        values = values[..., 0]
+    names = pixel_names(values.shape[1:])
+    columns: dict[str, Any] = {"file": [path.relative_to(folder).as_posix() for path in read]}
+    classes = [None if path.parent == folder else path.parent.name for path in read]
+    if any(classes):
+        columns[CLASS] = classes
+        n_classes = len({name for name in classes if name is not None})
+        notes.append(f"The names of {counted(n_classes, 'sub-folder is', 'sub-folders are')} the column {CLASS}.")
+    if deeper:
+        notes.append(f"Folders inside of sub-folders are not read: {some_of(deeper)}.")
+    columns |= dict(zip(names, np.ascontiguousarray(values.reshape(len(values), -1).T), strict=True))
+    return ImageFolder(pl.DataFrame(columns), values.shape[1:], tuple(names), tuple(notes))
+
+
+def pixel_names(shape: ImageShape) -> list[str]:
+    """Names of the columns of images."""
+    places = [f"pixel_{r}_{c}" for r in range(shape[0]) for c in range(shape[1])]
+    return places if len(shape) == 2 else [f"{place}_{channel}" for place in places for channel in CHANNELS]
+
+
+def _images_in(folder: Path) -> tuple[list[Path], list[str]]:
+    """Images of a folder and of its sub-folders, and folders below these that hold images, too."""
+    inside = _folders_in(folder)
+    paths = [*_files_in(folder), *(path for sub in inside for path in _files_in(sub))]
+    below = [low for sub in inside for low in _folders_in(sub) if _files_in(low)]
+    deeper = [low.relative_to(folder).as_posix() for low in below]
+    if paths:
+        return paths, deeper
+    if deeper:
+        raise InputError(
+            f"{folder} must hold images, or one sub-folder of images for each class, got images in {deeper[0]} only; "
+            f"give the folder {below[0].parent}."
+        )
+    raise InputError(
+        f"{folder} holds no images ({', '.join(ENDINGS)}); give a folder with images, with one sub-folder of images "
+        "for each class, or a table."
+    )
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix.lower() in ENDINGS and p.name[0] != "." and p.is_file())
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.is_dir() and p.name[0] not in "._")
+
+
+class _Images:
+    """Opens images one by one; what cannot be opened is left out and named."""
+
+    def __init__(self, paths: list[Path], folder: Path, shape: ImageShape | None):
+        self._paths, self._folder, self._shape = paths, folder, shape
+        self._size: tuple[int, int] | None = None if shape is None else (shape[1], shape[0])
+        self._sizes: set[tuple[int, int]] = set()
+        self._broken: list[str] = []
+
+    def read(self) -> tuple[Array, list[Path], list[str]]:
+        """Values of shape (n, height, width, channels), the files that they are of, and notes."""
+        values: Array | None = None
+        read: list[Path] = []
+        for path in self._paths:
+            pixels = self._opened(path)
+            if pixels is None:
+                continue
+            if values is None:
+                values = self._room(pixels.shape)
+            values[len(read)] = pixels
+            read.append(path)
+        if values is None:
+            raise InputError(f"{self._folder} holds no image that can be opened; look at {self._broken[0]}.")
+        values = values[: len(read)]
+        if not self._in_colour(values):
+            values = _grey(values)
+        elif self._shape is None:
+            values = _resized(values, _small(values.shape[2:0:-1], _LONGEST_IN_COLOUR))
+        return values, read, self._notes(values)
+
+    def _room(self, shape: ImageShape) -> Array:
+        """An array for all images, if there is memory for it."""
+        n, (height, width) = len(self._paths), shape[:2]
+        numbers = max(height * width, 3 * prod(_small((width, height), _LONGEST_IN_COLOUR)))
+        work = f"reading {n:,} images of {height} x {width} pixels"
+        refuse_if_too_large(n * (_BYTES * numbers + prod(shape)), work, "give fewer images")
+        return np.empty((n, *shape), dtype=np.uint8)
+
+    def _opened(self, path: Path) -> Array | None:
+        """Red, green and blue of one image, from 0 to 255."""
+        from PIL import Image, ImageOps
+
+        name = path.relative_to(self._folder).as_posix()
+        try:
+            with warnings.catch_warnings():
+                # Pillow only warns of images that are too large to be true, and of broken notes inside of them.
+                warnings.simplefilter("ignore")
+                with Image.open(path) as image:
+                    if image.width * image.height > _MOST_PIXELS:
+                        self._broken.append(f"{name} ({image.width:,} x {image.height:,} pixels are too many)")
+                        return None
+                    size, upright = image.size, self._size or _small(image.size)
+                    image.draft("RGB", (2 * max(upright), 2 * max(upright)))  # large photographs open much faster
+                    turned = ImageOps.exif_transpose(image)
+                    pixels = _in_rgb(turned)
+        except Image.DecompressionBombError:
+            self._broken.append(f"{name} (too many pixels)")
+            return None
+        except MemoryError:
+            raise
+        except Exception:  # decoders of broken files raise whatever they like
+            self._broken.append(f"{name} (broken)")
+            return None
+        if self._size is None:
+            self._size = _small(pixels.size)
+        self._sizes.add(size)
+        return np.asarray(pixels if pixels.size == self._size else pixels.resize(self._size), dtype=np.uint8)
+
+    def _in_colour(self, values: Array) -> bool:
+        if self._shape is not None:
+            return len(self._shape) == 3
+        return any(np.ptp(image.astype(np.int16), axis=-1).max() > _GREY for image in values)
+
+    def _notes(self, values: Array) -> list[str]:
+        n, height, width, channels = values.shape
+        kind = "grey image was" if channels == 1 else "colour image was"
+        notes = [f"{counted(n, kind, kind.replace('image was', 'images were'))} brought to {height} x {width} pixels."]
+        if len(self._sizes) > 1:
+            notes.append(f"They come in {len(self._sizes)} sizes: proportions may have changed.")
+        if self._broken:
+            lost = counted(len(self._broken), "file that cannot be opened was", "files that cannot be opened were")
+            notes.append(f"{lost} left out: {some_of(self._broken)}.")
+        return notes
+
+
+def _small(size: tuple[int, ...], longest: int = _LONGEST_SIDE) -> tuple[int, int]:
+    """Width and height with the same proportions and no longer side than that."""
+    shrink = max(1.0, max(size) / longest)
+    return max(1, round(size[0] / shrink)), max(1, round(size[1] / shrink))
+
+
+def _resized(values: Array, size: tuple[int, int]) -> Array:
+    from PIL import Image as images
+
+    if values.shape[2:0:-1] == size:
+        return values
+    return np.stack([np.asarray(images.fromarray(image).resize(size)) for image in values])
+
+
+def _in_rgb(image: Image) -> Image:
+    """An image in red, green and blue: what is transparent is put on white, and 16 bits are cut to 8."""
+    from PIL import Image as images
+
+    if image.mode.startswith("I"):
+        return images.fromarray((np.asarray(image, dtype=np.float64) / 257.0).clip(0, 255).astype(np.uint8)).convert(
+            "RGB"
+        )
+    if image.mode == "F":
+        raise ValueError("pixels are fractions, and nothing says which is white")
+    if "A" in image.mode or "transparency" in image.info:
+        see_through = image.convert("RGBA")
+        paper = images.new("RGBA", see_through.size, "white")
+        return images.alpha_composite(paper, see_through).convert("RGB")
+    return image.convert("RGB")
+
+
+def _grey(values: Array) -> Array:
+    """Brightness of colours, as Pillow weighs them."""
+    weights = np.array([299, 587, 114], dtype=np.int32)
+    grey = np.empty((*values.shape[:-1], 1), dtype=np.uint8)
+    for target, image in zip(grey, values, strict=True):
+        target[..., 0] = (image @ weights + 500) // 1000
+    return grey
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def image_shape_of(names: Sequence[str]) -> tuple[ImageShape, list[str]] | None:
+    """The shape of images whose pixels are columns, and the columns in order, if their names say so."""
+    return _from_pairs(names) or _from_counts(names)
+
+
+def _from_pairs(names: Sequence[str]) -> tuple[ImageShape, list[str]] | None:
+    places = {(int(m[1]), int(m[2]), m[3] or ""): name for name in names if (m := _NAMED.match(name))}
+    if not places:
+        return None
+    rows, columns = sorted({r for r, _, _ in places}), sorted({c for _, c, _ in places})
+    channels = CHANNELS if any(channel for _, _, channel in places) else ("",)
+    wanted = [(r, c, channel) for r in rows for c in columns for channel in channels]
+    if min(len(rows), len(columns)) < _FEWEST or set(wanted) != set(places):
+        return None
+    shape = (len(rows), len(columns))
+    return shape if len(channels) == 1 else (*shape, len(channels)), [places[place] for place in wanted]
+
+
+def _from_counts(names: Sequence[str]) -> tuple[ImageShape, list[str]] | None:
+    places = {int(m[1]): name for name in names if (m := _COUNTED.match(name))}
+    side = isqrt(len(places))
+    if side < _FEWEST or side**2 != len(places):
+        return None
+    return (side, side), [places[i] for i in sorted(places)]

@@ -1,0 +1,170 @@
+"""The column that is to be learned, and the rows that know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mercer.tables.columns import counted, read_numbers, read_texts, text_choice
+from mercer.tables.errors import InputError
+from mercer.tables.leaks import leaks
+from mercer.tables.meanings import choices_in_words
+from mercer.tables.numbers import Conventions, NumberChoice
+from mercer.tables.reading import Table
+from mercer.tables.schema import MOST_CATEGORIES, TableSchema
+
+Array = NDArray[Any]
+
+TASKS = ("auto", "regression", "classification")
+# More classes than this are names.
+_MOST_CLASSES = 50
+# Fewer rows teach nothing.
+_FEWEST_ROWS = 10
+# Squares of larger numbers overflow, and those of smaller ones vanish.
+_LEAST, _LARGEST = 1e-140, 1e140
+
+
+@dataclass(frozen=True)
+class Target:
+    """Numbers or classes, and how they are stored.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    classes : tuple of str or None
+        The classes; None for numbers.
+    center, scale : float
+        Numbers are learned as (y - center) / scale.
+    """
+
+    name: str
+    classes: tuple[str, ...] | None = None
+    center: float = 0.0
+    scale: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"name": self.name, "classes": self.classes, "center": self.center, "scale": self.scale}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """The target that `to_json` described."""
+        classes = values["classes"]
+        return cls(values["name"], None if classes is None else tuple(classes), values["center"], values["scale"])
+
+
+@dataclass(frozen=True)
+class LearningProblem:
+    """Rows of numbers with a target.
+
+    Attributes
+    ----------
+    table, schema, target : Table, TableSchema, Target
+        Where they come from.
+    X, y : arrays
+        The rows, missing entries being 0, the mean; and standardised numbers, or names of classes.
+    rows : array of int
+        Their places in the table.
+    notes, warnings : list of str
+        What was done, and what to be careful with.
+    """
+
+    table: Table
+    schema: TableSchema
+    target: Target
+    X: Array
+    y: Array
+    rows: Array
+    notes: list[str]
+    warnings: list[str]
+
+    @classmethod
+    def read(cls, table: Table, target: str, *, drop: tuple[str, ...] = (), task: str = "auto") -> Self:
+        """The problem of learning one column of a table from the others."""
+        table.check_columns(target)
+        drop = tuple(table.columns_called(*drop))
+        if task not in TASKS:
+            raise InputError(f"--task must be one of {', '.join(TASKS)}, got {task!r}; choose one of them.")
+        schema, notes = TableSchema.learn(table, [target, *drop])
+        values, known, learned, said = _read(table.frame[target], task, table.conventions)
+        notes += said
+        rows = np.flatnonzero(known)
+        if len(rows) < _FEWEST_ROWS:
+            raise InputError(
+                f"{table.name} must have {_FEWEST_ROWS} rows with a known {target} or more, got {len(rows)}; give more."
+            )
+        if learned.classes is not None and len(learned.classes) > len(rows) / 2:
+            raise InputError(
+                f"The target {target!r} must have two rows or more for each class, got {len(rows)} rows of "
+                f"{len(learned.classes)} classes; choose another column, or --task regression if these are numbers."
+            )
+        X, _ = schema.matrix(table.frame[rows])
+        n_missing = schema.n_missing(X)
+        if n_missing:
+            entries = counted(n_missing, "missing entry was", "missing entries were")
+            notes.append(f"{entries} replaced by the means of their columns.")
+        if len(rows) < table.frame.height:
+            n_lost = table.frame.height - len(rows)
+            notes.append(counted(n_lost, f"row without {target} was", f"rows without {target} were") + " left out.")
+        warned = leaks(table.frame[rows], schema, target, values[rows])
+        return cls(table, schema, learned, np.nan_to_num(X), values[rows], rows, [*table.notes, *notes], warned)
+
+
+def _read(series: pl.Series, task: str, conventions: Conventions) -> tuple[Array, Array, Target, list[str]]:
+    """Values, which of them are known, the target, and what to say of it."""
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"The target {series.name!r} must be a column of numbers or texts, got {series.dtype}; choose another one."
+        )
+    is_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    choice = text_choice(series.cast(pl.String), conventions) if is_text else None
+    reading = read_numbers(series, None if choice is None else choice.format)
+    readable = not is_text or choice is not None
+    if task == "auto":
+        known = reading.values[np.isfinite(reading.values)]
+        fractions = (series.dtype.is_float() or isinstance(choice, NumberChoice)) and bool(np.any(known % 1 != 0))
+        numbers = fractions or (readable and series.n_unique() > MOST_CATEGORIES)
+        task = "regression" if numbers and series.dtype != pl.Boolean else "classification"
+    if task == "classification":
+        return *_classes(series), []
+    if not readable:
+        raise InputError(f"The target {series.name!r} must be a column of numbers for regression, got {series.dtype}; "
+                         "take --task classification.")  # fmt: skip
+    said = [] if choice is None else choices_in_words({series.name: choice})
+    return *_numbers(series.name, reading.values), [*said, *reading.notes(series.name)]
+
+
+def _numbers(name: str, values: Array) -> tuple[Array, Array, Target]:
+    known = np.isfinite(values)
+    y = values[known]
+    largest = float(np.abs(y).max()) if len(y) else 1.0
+    if largest and not _LEAST <= largest <= _LARGEST:
+        raise InputError(
+            f"The target {name!r} must be below 1e140 and reach 1e-140, got {largest:g}; choose another unit."
+        )
+    if len(y) and np.ptp(y) <= 1e-12 * np.abs(y).max():
+        raise InputError(f"The target {name!r} must differ between rows, got {y[0]:g} only; nothing can be learned.")
+    center, scale = (float(y.mean()), float(y.std())) if len(y) else (0.0, 1.0)
+    return (values - center) / scale, known, Target(name, None, center, scale)
+
+
+def _classes(series: pl.Series) -> tuple[Array, Array, Target]:
+    texts = read_texts(series)
+    classes = sorted({text for text in texts if text is not None})
+    if len(classes) < 2:
+        got = classes[0] if classes else "nothing"
+        raise InputError(
+            f"The target {series.name!r} must have two classes or more, got {got} only; nothing can be learned."
+        )
+    if len(classes) > _MOST_CLASSES:
+        raise InputError(
+            f"The target {series.name!r} must have at most {_MOST_CLASSES} classes, got {len(classes)} texts; "
+            "choose another column, or --task regression if these are numbers."
+        )
+    values = np.array([text or "" for text in texts])
+    return values, values != "", Target(series.name, tuple(classes))

@@ -1,0 +1,45 @@
+"""Columns that a metric is learned on."""
+
+import numpy as np
+
+from mercer.metrics.columns import Columns, group_numbers, relevance
+
+
+def test_standardised_whatever_the_scale():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)) * [1.0, 1e200, 1e-200, 1e-3] + [0.0, 1e200, 0.0, 1e6]
+    Z = Columns.fit(X).transform(X)
+    np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-6)
+    np.testing.assert_allclose(Z.std(axis=0), 1.0, rtol=1e-6)
+
+
+def test_constant_columns_are_zero_and_do_not_vary():
+    X = np.column_stack([np.full(5, 0.1), np.arange(5.0), np.full(5, np.nan)])
+    columns = Columns.fit(X)
+    np.testing.assert_array_equal(columns.varies, [False, True, False])
+    np.testing.assert_array_equal(columns.transform(X + 1)[:, [0, 2]], 0.0)
+
+
+def test_missing_values_are_means_with_an_indicator():
+    X = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0], [np.nan, 8.0]])
+    columns = Columns.fit(X)
+    Z = columns.transform(X)
+    assert Z.shape == (4, 3)
+    np.testing.assert_array_equal(Z[:, 0], [-1.0, 0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(Z[:, 2], [-1.0, 1.0, -1.0, 1.0])
+    np.testing.assert_array_equal(columns.sources(), [0, 1, 0])
+    # A value that is missing only later has no indicator.
+    np.testing.assert_array_equal(columns.transform(np.array([[2.0, np.nan]])), [[0.0, 0.0, -1.0]])
+
+
+def test_relevance_sees_what_no_correlation_sees():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    found = relevance(X, np.column_stack([X[:, 0] ** 2, X[:, 1]]))
+    assert found[:2].min() > 0.5
+    assert found[2] < 0.1
+
+
+def test_groups_share_a_number_and_so_do_their_indicators():
+    numbers = group_numbers([[0, 2]], 4, np.array([0, 1, 2, 3, 0, 2, 3]))
+    np.testing.assert_array_equal(np.unique(numbers, return_inverse=True)[1], [0, 1, 0, 2, 3, 3, 4])

@@ -1,0 +1,70 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from mercer.report import (
+    LearningProblem,
+    MachineSettings,
+    fit_machine,
+    load_machine,
+    machine_files,
+    table_from_frame,
+)
+from mercer.report.learning_pages import machine_verdict
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    """Five columns that matter, two of them together, five that do not, and a category that does not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 10))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    columns = {f"x{j}": X[:, j] for j in range(10)}
+    colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, size=400)]
+    frame = pl.DataFrame({**columns, "colour": colour, "y": y + rng.normal(size=400)})
+    return LearningProblem.read(table_from_frame(frame), "y")
+
+
+@pytest.fixture(scope="module")
+def result(friedman):
+    return fit_machine(friedman)
+
+
+def test_a_metric_is_learned(friedman, result):
+    assert result.error < fit_machine(friedman, MachineSettings(metric="none")).error
+    assert result.error < result.trees_error
+    names = [name for name, _ in result.learned.columns]
+    assert set(names[:5]) == {f"x{j}" for j in range(5)}
+    assert {"colour", *(f"x{j}" for j in range(10))} == set(names)
+    assert result.learned.pairs[0][:2] == ("x0", "x1")
+    assert "Squared" in repr(result.loss)
+
+
+def test_what_trees_have_is_said(result):
+    assert f"HistGradientBoosting) have ± {result.trees_error:.3g}." in machine_verdict(result)
+
+
+def test_named_kernels_have_no_metric(friedman):
+    result = fit_machine(friedman, MachineSettings(kernel="gaussian"))
+    assert result.learned is None
+    assert result.model.metric is None
+
+
+def test_the_metric_is_part_of_the_model_file(result, friedman, tmp_path):
+    files = machine_files(result, "mercer fit")
+    (tmp_path / "model.skops").write_bytes(files["model.skops"])
+    frame = friedman.table.frame
+    loaded = load_machine(tmp_path / "model.skops").predict_table(frame)[0]
+    assert loaded.equals(result.model.predict_table(frame)[0])
+    assert b"What the columns do" in files["report.html"]
+    assert b"x0 and x1" in files["report.html"]
+
+
+def test_classes_have_a_metric(friedman):
+    frame = friedman.table.frame.with_columns(
+        kind=pl.when(pl.col("y") > 14).then(pl.lit("high")).otherwise(pl.lit("low"))
+    )
+    result = fit_machine(LearningProblem.read(table_from_frame(frame.drop("y")), "kind"))
+    assert result.error < 0.5 * result.guess_error
+    assert 0 <= result.trees_error <= 0.5
+    assert "HistGradientBoosting) have" in machine_verdict(result)
