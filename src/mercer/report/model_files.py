@@ -64,12 +64,15 @@ TRUSTED = (
     "mercer.manifolds.unsupervised_kernel_regression.UnsupervisedKernelRegression",
     "mercer.quantizers.costs.SquaredCost",
     "mercer.problems.values.Certificate", "mercer.problems.values.Iterate", "mercer.solvers.result.SolverResult",
+    "mercer.solvers.conjugate_gradients.ConjugateGradients", "mercer.solvers.interior_point.method.InteriorPoint",
+    "mercer.solvers.least_squares.LeastSquares", "mercer.solvers.linear_program.LinearProgram",
+    "mercer.solvers.smo.method.SMO", "mercer.solvers.working_set.WorkingSet",
     "scipy.sparse._csr.csr_array", "sklearn.decomposition._pca.PCA",
 )  # fmt: skip
 
 
 # What trees of skops are made of, beside these.
-_PLAIN = ("builtins.dict", "builtins.list", "builtins.str", "builtins.tuple")
+_PLAIN = ("builtins.dict", "builtins.int", "builtins.list", "builtins.str", "builtins.tuple")
 
 
 @dataclass(frozen=True)
