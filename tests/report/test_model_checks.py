@@ -288,7 +288,10 @@ def test_tables_and_grids_of_older_files_are_not_used(tmp_path, monkeypatch):
     basis = model.estimator.fit_.map.basis
     points, neighbours, features = basis.search_grid
     vars(basis)["search_grid"] = points, neighbours + 10**9, features
-    vars(basis.tables)["steps"] = np.full(2, 10**9)
+    tables = Tables.__new__(Tables)
+    vars(tables)["steps"] = np.full(2, 10**9)
+    vars(basis).update(tables=tables)
+    vars(basis).pop("factors", None)  # which the first files did not have
     monkeypatch.setattr(LatentBasis, "__getstate__", lambda self: vars(self))
     monkeypatch.setattr(LatentSpace, "__getstate__", lambda self: {**vars(self), "is_circle": np.ones(9)})
     path = saved(model, tmp_path)

@@ -56,6 +56,7 @@ TRUSTED = (
     "mercer.manifolds.fitting.ManifoldFit", "mercer.manifolds.latent_map.LatentBasis",
     "mercer.manifolds.latent_map.LatentMap", "mercer.manifolds.latent_space.LatentSpace",
     "mercer.manifolds.principal_manifold.PrincipalManifold", "mercer.manifolds.rotation.Rotation",
+    "mercer.manifolds.tables.Tables",  # of the first files; no model uses it
     "mercer.manifolds.ukr.gaussian.AllPairs", "mercer.manifolds.ukr.objective.LatentObjective",
     "mercer.manifolds.ukr.projection.SurfaceProjector", "mercer.manifolds.ukr.quartic.NeighbourPairs",
     "mercer.manifolds.ukr.rows.DataRows", "mercer.manifolds.ukr.surface.Surface",
