@@ -118,10 +118,10 @@ class ModelChoice:
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
     that gains nothing is the last. A few rows that lie elsewhere do not tell that a table is not flat: the gain over
     the mean is trimmed. And a density may be better for other reasons than a curve: a manifold must also gain upon
-    places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out rows is taken. All
-    starts, in all spaces, are fitted with one width and two penalties. From the best of these, penalties and then
-    widths are followed as long as the density of the held-out rows rises, each from the map before it: narrow kernels
-    and small penalties fold what is not unfolded yet.
+    places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out
+    rows is taken. All starts, in all spaces, are fitted with one width and two penalties. From the best of these,
+    penalties and then widths are followed as long as the density of the held-out rows rises, each from the map before
+    it: narrow kernels and small penalties fold what is not unfolded yet.
 
     Parameters
     ----------
