@@ -14,6 +14,13 @@ from mercer.tables.targets import Target
 Array = NDArray[Any]
 
 
+def boosted_trees_values(X: Array, y: Array, new_rows: Array, target: Target, seed: int) -> Array:
+    """What scikit-learn's boosted trees, with their defaults, say of other rows: numbers like y, or classes."""
+    kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
+    with threadpool_limits(1, "openmp"):  # threads that wait for a busy core take twenty times as long
+        return np.asarray(kind(random_state=seed).fit(X, y).predict(new_rows))
+
+
 def boosted_trees_error(X: Array, y: Array, new_rows: Array, truth: Array, target: Target, seed: int) -> float:
     """Error of scikit-learn's boosted trees, with its defaults, on rows that they were not fitted to.
 
@@ -28,9 +35,7 @@ def boosted_trees_error(X: Array, y: Array, new_rows: Array, truth: Array, targe
     seed : int
         Of the trees.
     """
-    kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
-    with threadpool_limits(1, "openmp"):  # threads that wait for a busy core take twenty times as long
-        guess = kind(random_state=seed).fit(X, y).predict(new_rows)
+    guess = boosted_trees_values(X, y, new_rows, target, seed)
     if target.classes is not None:
         return float(np.mean(guess != truth))
     return float(np.sqrt(np.mean((guess * target.scale + target.center - truth) ** 2)))
