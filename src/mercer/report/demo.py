@@ -97,7 +97,9 @@ def _diagnosis(command: str) -> Findings:
     table = diabetes_table()
     result = diagnose_problem(LearningProblem.read(table, "target"))
     files = diagnosis_files(result, command) | _file(table)
-    return Findings(files, diagnosis_verdict(result), learning_picture(result.learning_curve))
+    curve = result.learning_curve
+    assert curve is not None  # hundreds of rows always have one
+    return Findings(files, diagnosis_verdict(result), learning_picture(curve))
 
 
 def _machine(command: str) -> Findings:

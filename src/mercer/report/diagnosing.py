@@ -86,7 +86,7 @@ class DiagnosisResult:
         of_components = self.model.diagnosis_.evidence
         if self.judged is None:
             return of_components
-        measure = "the variance" if self.problem.target.classes is None else "the rows have the wrong class"
+        measure = "the variance" if self.problem.target.classes is None else "the classes"
         contradictions = [line for line in of_components if line.startswith("equal rows")]
         return [*self.judged.evidence(measure), of_components[0], *contradictions]
 

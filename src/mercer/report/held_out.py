@@ -111,12 +111,12 @@ def _of_kernel(metric: LearnedMetric, X: Array, labels: Labels, part: Split, siz
     for i, (size, n_parts) in enumerate(zip(sizes, _PARTS, strict=True)):
         for start in range(0, size * n_parts, size):
             rows = slice(start, start + size)
-            values = _ridge_values(metric, A[rows], Y[rows], new_rows)
+            values = ridge_values(metric, A[rows], Y[rows], new_rows)
             losses[i] += truth.losses(values) / n_parts
     return losses, values
 
 
-def _ridge_values(metric: LearnedMetric, A: Array, Y: Array, new_rows: Array) -> Array:
+def ridge_values(metric: LearnedMetric, A: Array, Y: Array, new_rows: Array) -> Array:
     """Kernel ridge regression with an unpenalised constant, at new rows."""
     K = np.asarray(metric.kernel_(A))
     np.fill_diagonal(K, K.diagonal() + metric.penalty_)
