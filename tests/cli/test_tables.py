@@ -1,10 +1,12 @@
 """Tables through the commands: how new rows are read, what rows are called, and what is too much."""
 
 import contextlib
+import datetime as dt
 import gzip
 import io
 import json
 import os
+import re
 import threading
 
 import numpy as np
@@ -256,3 +258,34 @@ def test_pipes(run, tmp_path, monkeypatch, name):
 
 def test_devices(run):
     assert "/dev/zero is a device, not a file" in output(run("map", "/dev/zero", *FAST, code=ExitCode.INPUT))
+
+
+def test_rows_of_which_nothing_is_known_are_far(run, tmp_path):
+    blob_frame().drop("colour").write_csv(tmp_path / "t.csv")
+    (tmp_path / "new.csv").write_text("weight,height,width\n1,1,1\n?,oops,\n2,,2\n")
+    run("map", "t.csv", "--drop", "kind", "--method", "pca", "--out", "o")
+    run("fit", "t.csv", "--target", "kind", "--kernel", "linear", "--out", "m")
+    for command, folder, words in (
+        ("apply", "o", "1 row has no usable entry, and no place on the map: nothing is known of it."),
+        ("predict", "m", "1 row has no usable entry, and the prediction for it is that for a row of means"),
+    ):
+        said = " ".join(run(command, f"{folder}/model.skops", "new.csv", "--out", f"{command}.csv").output.split())
+        assert words in said
+        result = pl.read_csv(tmp_path / f"{command}.csv")
+        assert result["far"].to_list() == [False, True, False]
+        assert result["distance"].is_null().to_list() == [False, True, False]
+
+
+@pytest.mark.parametrize("pattern", ["%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S"])
+def test_dates_are_predicted_as_dates(run, tmp_path, pattern):
+    x = np.random.default_rng(0).uniform(-2, 2, size=120)
+    when = [(dt.datetime(2020, 1, 1) + dt.timedelta(days=round(100 * value))) for value in x]
+    pl.DataFrame({"x": x, "when": [date.strftime(pattern) for date in when]}).write_csv(tmp_path / "t.csv")
+    said = run("fit", "t.csv", "--target", "when", "--kernel", "linear", "--band", "0.8", "--out", "m").output
+    assert re.search(r"predicted to ± \S+ days \(guessing the mean: ± \S+ days\)", " ".join(said.split()))
+    run("predict", "m/model.skops", "t.csv", "--out", "p.parquet")
+    result = pl.read_parquet(tmp_path / "p.parquet")
+    kind = pl.Datetime("us") if "T" in pattern else pl.Date
+    assert [result[name].dtype for name in ("when", "when_low", "when_high")] == [kind] * 3
+    errors = [abs((found - date.date()).days) for found, date in zip(result["when"].cast(pl.Date), when, strict=True)]
+    assert max(errors) <= 3

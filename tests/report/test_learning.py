@@ -2,11 +2,16 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC, SVR
 
 from mercer.report import InputError, LearningProblem, MachineSettings, diagnose_problem, fit_machine, table_from_frame
-from mercer.report.learning import _split
+from mercer.report.learning import _in_standard_errors, _split
+from mercer.report.learning_pages import machine_verdict
+from mercer.report.progress import Progress
+from mercer.report.rivals import boosted_trees_error, boosted_trees_values
+from mercer.tables.targets import Target
 
 
 def problem_of(X, y, **options):
@@ -98,3 +103,74 @@ def test_a_diagnosis_that_is_stopped(monkeypatch):
     assert result.partial
     assert result.judged is None
     assert result.verdict == result.model.diagnosis_.verdict
+
+
+def test_a_few_held_out_rows_are_no_proof():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    few = fit_machine(problem_of(X, X[:, 0]), MachineSettings(kernel="linear"))
+    assert few.held_out.height == 12
+    assert few.error < 0.1 * few.guess_error
+    assert "Only 12 rows were held out: whether that is better than guessing cannot be told." in machine_verdict(few)
+    X, noise = np.random.default_rng(1).normal(size=(2, 150, 2))
+    chance = fit_machine(problem_of(X, noise[:, 0]), MachineSettings(kernel="linear"))
+    assert abs(chance.gain) < 2
+    assert "within two standard errors of guessing: whether it is better cannot be told" in machine_verdict(chance)
+    sure = fit_machine(problem_of(X, X[:, 0] > 0), MachineSettings(kernel="linear"))
+    assert sure.gain > 2
+    assert "cannot be told" not in machine_verdict(sure)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"), [([1.0], 0.0), ([0.0, 0.0], 0.0), ([2.0, 2.0], np.inf), ([1.0, 3.0], 2.0)]
+)
+def test_gains_in_standard_errors(gains, expected):
+    assert _in_standard_errors(np.array(gains)) == expected
+
+
+class _EndsWith(Progress):
+    """Ends the work when something is begun."""
+
+    def __init__(self, words):
+        self._words = words
+
+    def __call__(self, words, share=0.0, objective=None):
+        return words == self._words
+
+
+def test_a_comparison_that_is_stopped_is_left_out():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    settings = MachineSettings(kernel="linear")
+    result = fit_machine(problem_of(X, X[:, 0]), settings, progress=_EndsWith("comparing with boosted trees"))
+    assert np.isnan(result.trees_error)
+    assert not result.partial
+    assert "The comparison with boosted trees is left out: the work was stopped before it was ready." in result.warnings
+    whole = fit_machine(problem_of(X, X[:, 0]), settings)
+    assert np.isfinite(whole.trees_error)
+    assert not any("boosted trees" in warning for warning in whole.warnings)
+
+
+def test_boosted_trees_hear_that_they_are_to_end():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    shares = []
+
+    def ended(share):
+        shares.append(share)
+        return share >= 0.3
+
+    with pytest.raises(KeyboardInterrupt):
+        boosted_trees_error(X, X[:, 0], X, X[:, 0], Target("y"), 0, ended)
+    assert shares == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize("n", [300, 10_500])
+def test_boosted_trees_in_steps_are_those_of_scikit_learn(n):
+    """With more than 10,000 rows they stop by themselves."""
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    y = np.sin(X[:, 0])
+    for kind, y, target in (
+        (HistGradientBoostingRegressor, y, Target("y")),
+        (HistGradientBoostingClassifier, (y > 0).astype(str), Target("y", ("False", "True"))),
+    ):
+        expected = kind(random_state=0).fit(X, y).predict(X)
+        found = boosted_trees_values(X, y, X, target, 0)
+        assert (found == expected).all() if target.classes else np.allclose(found, expected)

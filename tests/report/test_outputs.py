@@ -152,7 +152,9 @@ def test_a_manifest_reaches_no_other_folder(tmp_path):
     (tmp_path / "precious").write_text("mine")
     output = OutputFolder(tmp_path / "out")
     output.write({**a_set(1), "times.json": b'{"files": ["../precious", "..", 3]}'})
-    OutputFolder(tmp_path / "out").write(a_set(2))
+    with pytest.raises(OutputError, match="report.html is there, and Mercer did not write it"):
+        OutputFolder(tmp_path / "out")
+    OutputFolder(tmp_path / "out", force=True).write(a_set(2))
     assert (tmp_path / "precious").read_text() == "mine"
 
 

@@ -60,6 +60,29 @@ DAY = dt.date
 N3 = [0, 2, 4]
 MARKS = "say so with --decimal or --thousands"
 
+UNITS = [
+    KnownTable(
+        "units.csv",
+        rows("name,weight", ",kg", "a,1.5", "b,2"),
+        {"weight": [1.5, 2]},
+        ("The second line holds units and is no row: kg.",),
+    ),
+    KnownTable(
+        "bracketed_units.csv",
+        rows("t;v;w", "[s];[m/s];(W/m^2)", "0;1,5;3", "1;2,5;4"),
+        {"v": [1.5, 2.5], "w": [3, 4]},
+        ("no row: [s], [m/s], (W/m^2).",),
+    ),
+    KnownTable(
+        "dashes_for_no_unit.csv",
+        rows("n,site,temp", "-,-,°C", "3,a,1.5", "5,b,2", "2,a,7"),
+        {"n": [3, 5, 2], "temp": [1.5, 2, 7]},
+        ("no row: °C.",),
+    ),
+    KnownTable("no_units.csv", rows("sex,size", "m,", "m,3", "f,4", "m,5"), {"size": [None, 3, 4, 5]}),
+    KnownTable("no_unit_but_a_word.csv", rows("a,b", "x,unknown", "y,3", "x,4"), {"b": ["unknown", "3", "4"]}),
+]
+
 NUMBERS = [
     KnownTable("thousands.csv", quoted(["1,200", "12,500", "3,000"]), {"p": [1200, 12500, 3000], "n": N3},
                ('p: texts are read as numbers, such as "1,200" as 1200', MARKS)),
@@ -214,4 +237,4 @@ BINARY = [
                {"X1": [1, 3], "X2": [2, 5], "y": [7, 9]}),
 ]  # fmt: skip
 
-KNOWN_TABLES = [*NUMBERS, *DIALECTS, *DATES, *BINARY]
+KNOWN_TABLES = [*UNITS, *NUMBERS, *DIALECTS, *DATES, *BINARY]

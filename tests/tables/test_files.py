@@ -101,3 +101,34 @@ def test_an_array_of_more_rows_than_the_file_has(tmp_path):
     (tmp_path / "t.npy").write_bytes(file.getvalue())
     with pytest.raises(InputError, match="cannot be read as a table"):
         read_table(tmp_path / "t.npy")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("t.csv", "mercer.tables.text.find_dialect"),
+        ("t.parquet", "mercer.tables.reading.expanded"),
+        ("t.npy", "mercer.tables.binary._from_arrays"),
+    ],
+)
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, pl.exceptions.ColumnNotFoundError])
+def test_errors_of_mercer_are_not_those_of_the_file(tmp_path, monkeypatch, name, place, error):
+    def fails(*args, **options):
+        raise error("a mistake")
+
+    path = tmp_path / name
+    frame = pl.DataFrame({"a": [1.0, 2.0]})
+    if name == "t.npy":
+        np.save(path, frame.to_numpy())
+    else:
+        frame.write_csv(path) if name == "t.csv" else frame.write_parquet(path)
+    monkeypatch.setattr(place, fails)
+    with pytest.raises(error, match="a mistake"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("unit", ["Y", "h", "s", "as"])
+def test_dates_in_units_that_frames_do_not_know(tmp_path, unit):
+    np.savez(tmp_path / "t.npz", X=np.arange(8.0).reshape(4, 2), when=np.arange(4).astype(f"M8[{unit}]"))
+    with pytest.raises(InputError, match=rf"dates in units of D, ms, us, ns, got datetime64\[{unit}\] for when"):
+        read_table(tmp_path / "t.npz")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mercer.cli.messages import conversation
-from mercer.cli.options import Decimal, Encoding, Json, ModelPath, OutFile, Quiet, Separator, TableFile, Thousands
+from mercer.cli.options import (
+    Decimal,
+    Encoding,
+    Force,
+    Json,
+    ModelPath,
+    OutFile,
+    Quiet,
+    Separator,
+    TableFile,
+    Thousands,
+)
 from mercer.cli.tables import result_path, write_table
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ def apply_command(
     decimal: Decimal = None,
     thousands: Thousands = None,
     out: OutFile = None,
+    force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -40,7 +52,9 @@ def apply_command(
     path = result_path(out, file, model, "rows" if inverse else "coordinates")
     with conversation(quiet, as_json) as talk:
         from mercer.report import load_map, read_table
+        from mercer.report.outputs import try_file
 
+        try_file(path, force=force)
         with talk.working():
             stored = load_map(model)
             table = read_table(
@@ -59,19 +73,18 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     import numpy as np
     import polars as pl
 
-    from mercer.report.seen_rows import far_note
+    from mercer.report.seen_rows import far_note, unknown_note
     from mercer.tables.columns import counted
 
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
     Z, rows = model.coordinates(X), X
     if model.schema.has_fences:
         rows, _ = model.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
-    n_unknown = int(np.isnan(X).all(axis=1).sum())
-    if n_unknown:
-        notes.append(counted(n_unknown, "row has", "rows have") + " no usable entry, and no place on the map.")
+    notes += unknown_note(np.asarray(np.isnan(X).all(axis=1)), "no place on the map")
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
     result = pl.DataFrame({**columns, "distance": model.distances(rows)})
-    result = result.with_columns(pl.selectors.float().fill_nan(None)).with_columns(far=pl.col("distance") > model.far)
+    result = result.with_columns(pl.selectors.float().fill_nan(None))
+    result = result.with_columns(far=(pl.col("distance") > model.far).fill_null(True))
     notes += far_note(result, "far from the map")
     if impute:
         filled = model.schema.completed(frame, np.nan_to_num(model.filled(X)))

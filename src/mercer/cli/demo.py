@@ -25,12 +25,15 @@ def demo_command(
         from mercer.report.pages import versions
 
         folder = OutputFolder(out, force=force)
+        folders = {
+            station: OutputFolder(out / station.name, force=force, also=(station.table,)) for station in STATIONS
+        }
         done, stopped = {}, False
         with talk.working() as work:
             work("a map, a curve, a diagnosis and a machine; the first time takes longer")
             try:
                 for station, findings in tour():
-                    OutputFolder(folder.path / station.name, force=force).write(manifest(findings.files, talk.seconds))
+                    folders[station].write(manifest(findings.files, talk.seconds))
                     done[station] = findings
                     work(f"done: {', '.join(found.name for found in done)}", len(done) / len(STATIONS))
             except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -35,18 +36,31 @@ def _ended() -> int | str | None:
             app()
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        return _without_output(ExitCode.DONE)
-    except SystemExit as end:
+    except (OSError, SystemExit) as end:
+        if _is_wrong_command(end):
+            return _without_output(ExitCode.USAGE)
         # As in `mercer ... | head -1`: who has read enough is no error.
-        return _without_output(ExitCode.DONE) if isinstance(end.__context__, BrokenPipeError) else end.code
-    except OSError as error:
-        os.write(2, f"mercer: standard output cannot be written: {error.strerror}.\n".encode())
+        if isinstance(end, BrokenPipeError) or isinstance(end.__context__, BrokenPipeError):
+            return _without_output(ExitCode.DONE)
+        if isinstance(end, SystemExit):
+            return end.code
+        with contextlib.suppress(OSError):
+            os.write(2, f"mercer: standard output cannot be written: {end.strerror}.\n".encode())
         return _without_output(ExitCode.OUTPUT)
     return ExitCode.DONE
 
 
+def _is_wrong_command(error: BaseException | None) -> bool:
+    """Whether an error came while it was said that the command is wrong."""
+    while error is not None:
+        if any(kind.__name__ == "UsageError" for kind in type(error).__mro__):
+            return True
+        error = error.__context__
+    return False
+
+
 def _without_output(code: ExitCode) -> ExitCode:
-    """The code; what is left for standard output goes nowhere, so that Python does not fail at it again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    """The code; what is left for the streams goes nowhere, so that Python does not fail at it again."""
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     return code

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from mercer.cli.messages import conversation
-from mercer.cli.options import Decimal, Encoding, Json, ModelPath, OutFile, Quiet, Separator, TableFile, Thousands
+from mercer.cli.options import (
+    Decimal,
+    Encoding,
+    Force,
+    Json,
+    ModelPath,
+    OutFile,
+    Quiet,
+    Separator,
+    TableFile,
+    Thousands,
+)
 from mercer.cli.tables import result_path, write_table
 
 
@@ -20,6 +31,7 @@ def predict_command(
     decimal: Decimal = None,
     thousands: Thousands = None,
     out: OutFile = None,
+    force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +42,9 @@ def predict_command(
     path = result_path(out, file, model, "predictions")
     with conversation(quiet, as_json) as talk:
         from mercer.report import load_machine, read_table
+        from mercer.report.outputs import try_file
 
+        try_file(path, force=force)
         with talk.working():
             stored = load_machine(model)
             table = read_table(

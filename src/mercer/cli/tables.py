@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ def result_path(out: Path | None, file: Path, model: Path, what: str) -> Path:
     if path.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"must end in {' or '.join(ENDINGS)}, got {path.name!r}.", param_hint="--out")
     for source in (file, model):
-        if path.exists() and source.exists() and path.samefile(source):
+        if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise typer.BadParameter(f"must not be {source}, which the result is made from.", param_hint="--out")
     return path
 

@@ -72,6 +72,11 @@ class Station:
     command: str
     run: Callable[[str], Findings]
 
+    @property
+    def table(self) -> str:
+        """The file that the command reads, which is in the folder, too."""
+        return self.command.split()[2]
+
 
 def _digits(command: str) -> Findings:
     table = digits_table()

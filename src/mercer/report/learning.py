@@ -31,8 +31,9 @@ from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, MetricRows, choose_kernel, learns_metric
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees_error
-from mercer.report.seen_rows import SeenRows, far_note
+from mercer.report.seen_rows import SeenRows, far_note, unknown_note
 from mercer.solvers import Iterate
+from mercer.tables.dates import DATES
 from mercer.tables.errors import InputError
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.schema import TableSchema
@@ -56,6 +57,7 @@ LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
 _HELD_OUT = 0.2
 # What is done.
 _CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checking on held-out rows", "fitting all rows"
+_COMPARING = "comparing with boosted trees"
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
 # Relative gap of the machines.
@@ -111,17 +113,25 @@ class MachineModel:
     def predict_table(self, frame: pl.DataFrame, *, impute: bool = False) -> tuple[pl.DataFrame, list[str]]:
         """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
         X, notes = self.schema.matrix(frame, allow_missing_columns=impute)
-        result = self.predict(X)
+        unknown = np.asarray(np.isnan(X).all(axis=1))
+        notes = [*notes, *unknown_note(unknown, "the prediction for it is that for a row of means")]
+        result = self._with_dates(self.predict(X))
         if self.seen is not None:
             if self.schema.has_fences:
                 X, _ = self.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
-            result = result.with_columns(distance=self.seen.distances(np.nan_to_num(X)))
-            result = result.with_columns(far=pl.col("distance") > self.seen.far)
+            distances = np.where(unknown, np.nan, self.seen.distances(np.nan_to_num(X)))
+            result = result.with_columns(distance=pl.Series(distances).fill_nan(None))
+            result = result.with_columns(far=(pl.col("distance") > self.seen.far).fill_null(True))
             notes = [*notes, *far_note(result, "far from what the machine has seen: their predictions are guesses")]
         return self.schema.named(frame, result, self.target.name), notes
 
+    def _with_dates(self, predictions: pl.DataFrame) -> pl.DataFrame:
+        if not self.target.dtype:
+            return predictions
+        return pl.DataFrame([DATES[self.target.dtype].from_numbers(series) for series in predictions.get_columns()])
+
     def predict(self, X: Array) -> pl.DataFrame:
-        """Predictions for rows of numbers, in the units of the table."""
+        """Predictions for rows of numbers, in the units of the table; dates as numbers."""
         rows = np.nan_to_num(X)
         if self.metric is not None:
             rows = self.metric.transform(rows)
@@ -151,6 +161,8 @@ class MachineResult:
     error, guess_error, trees_error : float
         Of held-out rows, of the best constant, and of boosted trees (NaN if there was no time for them): share of wrong
         classes, or root mean squared error.
+    gain : float
+        By how many standard errors held-out losses (squared errors, or wrong classes) are less than those of guessing.
     coverage : float
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
@@ -172,6 +184,7 @@ class MachineResult:
     error: float
     guess_error: float
     trees_error: float
+    gain: float
     coverage: float
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
@@ -238,6 +251,18 @@ def fit_machine(
                 model = part if fitter.stopped else whole
             except KeyboardInterrupt:
                 fitter.stopped = True
+        truth = (
+            y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
+        )
+        trees = np.nan
+        if not fitter.stopped:
+            try:
+                stages.begin(_COMPARING)
+                trees = boosted_trees_error(
+                    X[train], y[train], X[test], truth, problem.target, settings.seed, ended=stages.tell
+                )
+            except KeyboardInterrupt:
+                pass  # the machine is there
         stages.end()
     said = [*unsettled("the machine", caught), *in_plain_words("the machine", caught)]
     if settings.band is not None and model.band is None:
@@ -245,15 +270,11 @@ def fit_machine(
             f"The band for {100 * settings.band:.3g}% is not there: the work was stopped before it was ready. Give it "
             "more time, or fewer rows."
         )
+    if np.isnan(trees):
+        said.append("The comparison with boosted trees is left out: the work was stopped before it was ready.")
     held_out = part.predict(X[test])
-    truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
     held_out = held_out.with_columns(truth=pl.Series(truth))
-    error, guess = _errors(held_out, problem.target, y[train], truth)
-    trees = (
-        np.nan
-        if fitter.stopped
-        else boosted_trees_error(X[train], y[train], X[test], truth, problem.target, settings.seed)
-    )
+    error, guess, gain = _errors(held_out, problem.target, y[train], truth)
     coverage = _coverage(held_out, problem.target)
     if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
         said.append(
@@ -262,7 +283,7 @@ def fit_machine(
         )
     return MachineResult(
         problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees,
-        coverage, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
+        gain, coverage, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
     )  # fmt: skip
 
 
@@ -275,6 +296,7 @@ def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
         _CHOOSING: 0.1 + 3.0 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
         _CHECKING: n_runs * run,
         _FITTING: n_runs * run,
+        _COMPARING: 0.2 + 0.1 * n_rows / 1000,
     }
 
 
@@ -362,13 +384,22 @@ class _Fitter:
         return MachineModel(machine, band, self._problem.schema, target, seen, metric)
 
 
-def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:
+def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float, float]:
+    """Error, error of guessing, and by how many standard errors the losses are less."""
     predicted = held_out[target.name].to_numpy()
     if target.classes is not None:
         values, counts = np.unique(y_train, return_counts=True)
-        return float(np.mean(predicted != truth)), float(np.mean(truth != values[np.argmax(counts)]))
+        losses, guesses = 1.0 * (predicted != truth), 1.0 * (truth != values[np.argmax(counts)])
+        return float(losses.mean()), float(guesses.mean()), _in_standard_errors(guesses - losses)
     mean = float(y_train.mean()) * target.scale + target.center
-    return float(np.sqrt(np.mean((predicted - truth) ** 2))), float(np.sqrt(np.mean((truth - mean) ** 2)))
+    losses, guesses = (predicted - truth) ** 2, (truth - mean) ** 2
+    return float(np.sqrt(losses.mean())), float(np.sqrt(guesses.mean())), _in_standard_errors(guesses - losses)
+
+
+def _in_standard_errors(gains: Array) -> float:
+    """The mean in units of its standard error; a single row tells nothing."""
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+    return float(gains.mean() / error) if error else float(np.inf * gains[0] if gains[0] else 0.0)
 
 
 def _coverage(held_out: pl.DataFrame, target: Target) -> float:

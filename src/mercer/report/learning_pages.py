@@ -12,6 +12,10 @@ from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
 from mercer.report.pages import render, rounded, versions
 from mercer.report.stored_models import stored_machine
+from mercer.tables.columns import counted
+
+# With fewer held-out rows, or with a gain of less, chance explains as much.
+_FEWEST_HELD_OUT, _STANDARD_ERRORS = 20, 2.0
 
 
 def machine_files(result: MachineResult, command: str) -> dict[str, bytes]:
@@ -30,6 +34,7 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
         "task": "regression" if result.problem.target.classes is None else "classification",
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
+        "n_held_out": result.held_out.height, "standard_errors_better_than_guessing": result.gain,
         "metric": _metric_summary(result), "coverage": result.coverage,
         "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
         "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
@@ -43,8 +48,12 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
 def machine_verdict(result: MachineResult) -> str:
     """How good it is, in a sentence."""
     name, gain = result.problem.target.name, 1.0 - result.error / result.guess_error if result.guess_error else 0.0
+    unit, n_held_out = result.problem.target.unit, result.held_out.height
     if result.problem.target.classes is None:
-        text = f"Held-out {name} is predicted to ± {result.error:.3g} (guessing the mean: ± {result.guess_error:.3g})."
+        text = (
+            f"Held-out {name} is predicted to ± {result.error:.3g}{unit} (guessing the mean: ± "
+            f"{result.guess_error:.3g}{unit})."
+        )
     else:
         text = (
             f"{100 * (1 - result.error):.1f}% of held-out rows get the right {name} (guessing the largest class: "
@@ -53,9 +62,17 @@ def machine_verdict(result: MachineResult) -> str:
     if np.isfinite(result.trees_error):
         trees = result.trees_error
         text += " Boosted trees (scikit-learn's HistGradientBoosting) have " + (
-            f"± {trees:.3g}." if result.problem.target.classes is None else f"{100 * (1 - trees):.1f}%."
+            f"± {trees:.3g}{unit}." if result.problem.target.classes is None else f"{100 * (1 - trees):.1f}%."
         )
-    if gain < 0.05:
+    if n_held_out < _FEWEST_HELD_OUT:
+        rows = counted(n_held_out, "row was", "rows were")
+        text += f" Only {rows} held out: whether that is better than guessing cannot be told."
+    elif abs(result.gain) < _STANDARD_ERRORS:
+        text += (
+            " That is within two standard errors of guessing: whether it is better cannot be told. Ask `mercer "
+            "diagnose` why."
+        )
+    elif gain < 0.05:
         text += " That is hardly better than guessing: ask `mercer diagnose` why."
     if np.isfinite(result.coverage):
         text += f" The band for {100 * (result.settings.band or 0):.3g}% holds {100 * result.coverage:.1f}% of them."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import zipfile
 from collections.abc import Iterator
@@ -112,7 +113,7 @@ def model_bytes(model: ModelFile) -> bytes:
 def load_model(path: str | Path) -> ModelFile:
     """Open a model file, or say why not; nothing in it is run, whatever it is."""
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):  # names may be too long to be
         raise ModelFileError(f"{path} does not exist; check the name.")
     if not path.is_file():
         raise ModelFileError(f"{path} is a folder or a device, and no file; give a model.skops that Mercer wrote.")

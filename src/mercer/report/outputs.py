@@ -35,9 +35,14 @@ class OutputFolder:
         The folder.
     force : bool
         Whether files may be replaced that Mercer did not write.
+    also : sequence of str
+        Files that will be written besides those that results have.
 
     Notes
     -----
+    A file is Mercer's if the `times.json` of the folder lists it and the `summary.json` beside that has the version of
+    Mercer.
+
     The new folder is written beside the old one, and both are exchanged at once. Where that cannot be (other systems
     than Linux; a working folder; a folder that holds other folders; one whose parent may not be written), old files
     are removed and new ones moved in: a process that is killed in between leaves a part of one set, and the next
@@ -54,18 +59,18 @@ class OutputFolder:
     ['a.txt']
     """
 
-    def __init__(self, path: str | Path, *, force: bool = False):
+    def __init__(self, path: str | Path, *, force: bool = False, also: Sequence[str] = ()):
         self.path = Path(path)
         self._force = force
         with explained(self.path):
             there = self._real
-            while not os.path.lexists(there):
+            while not _is_there(there):
                 there = there.parent
             with tempfile.TemporaryFile(dir=there):
                 pass
             if there == self._real:
                 with self._locked():
-                    self._check([*_RESULTS, _MANIFEST])
+                    self._check([*_RESULTS, _MANIFEST, *also])
 
     @property
     def _real(self) -> Path:
@@ -89,7 +94,7 @@ class OutputFolder:
 
     def _check(self, names: Iterable[str]) -> None:
         """Refuse to replace what Mercer did not write."""
-        ours = self._force or _is_of_mercer(self._real)
+        ours = self._before()
         for name in names:
             entry = self._real / name
             if entry.is_dir():
@@ -97,7 +102,7 @@ class OutputFolder:
                     f"Nothing was written to {self.path}: {name} is a folder there; move it away, or choose another "
                     "place with --out."
                 )
-            if not ours and os.path.lexists(entry):
+            if not self._force and name not in ours and os.path.lexists(entry):
                 raise OutputError(
                     f"Nothing was written to {self.path}: {name} is there, and Mercer did not write it; choose another "
                     "place with --out, or give --force."
@@ -131,6 +136,15 @@ class OutputFolder:
         )
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file or folder; names that cannot be are an error."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _is_of_mercer(folder: Path) -> bool:
     """Whether a folder holds a summary of Mercer."""
     try:
@@ -161,6 +175,24 @@ def manifest(files: Mapping[str, bytes], seconds: float) -> dict[str, bytes]:
     """A set of files with the one that tells which belong to it, and how long they took."""
     names = sorted([*files, _MANIFEST])
     return {**files, _MANIFEST: json_bytes({"seconds": round(seconds, 2), "files": names})}
+
+
+def try_file(path: str | Path, *, force: bool = False) -> None:
+    """Refuse a place for one file where it could not be written, or where a file is and `force` is not given.
+
+    Tables bear no mark of who wrote them, so that all of them are taken as those of others.
+    """
+    real = Path(os.path.realpath(path))
+    with explained(Path(path)):
+        if _is_there(real) and not real.is_file():
+            raise OutputError(f"Nothing was written to {path}: it is no file; choose another place with --out.")
+        if _is_there(real) and not force:
+            raise OutputError(
+                f"Nothing was written to {path}: there is a file already; choose another place with --out, or give "
+                "--force."
+            )
+        with tempfile.TemporaryFile(dir=real.parent):
+            pass
 
 
 def write_file(path: str | Path, content: bytes) -> None:

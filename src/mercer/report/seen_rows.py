@@ -71,6 +71,12 @@ def far_note(result: pl.DataFrame, what: str) -> list[str]:
     return [f"{n_far:,} of {counted(result.height, 'row lies', 'rows lie')} {what}; see the column far."]
 
 
+def unknown_note(unknown: Array, so: str) -> list[str]:
+    """How many rows have nothing that can be read, and what that means."""
+    n = int(unknown.sum())
+    return [counted(n, "row has", "rows have") + f" no usable entry, and {so}: nothing is known of it."] if n else []
+
+
 def _to_others(X: Array) -> Array:
     """Distance of each row from the nearest other one."""
     if len(X) < 2:

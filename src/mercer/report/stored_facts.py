@@ -148,6 +148,8 @@ def read_target(values: Any) -> Target:
     facts.text("name")
     facts.number("center")
     facts.number("scale", positive=True)
+    require(facts.get("dtype", "") in ("", *DATES), "its target is of an unknown kind")
     if facts.given("classes") is not None:
+        require(not facts.get("dtype", ""), "its target has classes that are dates")
         require(len(facts.texts("classes")) >= 2, "its target has fewer than two classes")
     return Target.from_json(values)

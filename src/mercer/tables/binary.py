@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.tables.errors import InputError
+from mercer.tables.errors import InputError, unreadable
 from mercer.tables.files import read_file
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.naming import clean_names, shown_name
@@ -22,10 +23,18 @@ from mercer.tables.parquet_sizes import parquet_bytes
 
 Array = NDArray[Any]
 
+# What libraries raise for files that are damaged, or something else than their names say. Panics are no `Exception`.
+_UNREADABLE = (
+    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, EOFError,
+    RuntimeError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
 # Bytes of memory for each byte of a compressed file whose headers do not tell: measured on tables of numbers.
 _COMPRESSED_FACTOR = 12.0
 # Bytes for each byte of a column: Mercer makes one copy of it.
 _COPIES = 2.0
+# Of dates that frames know.
+_DATE_UNITS = ("D", "ms", "us", "ns")
 # Lists of more entries than this are no columns.
 _LONGEST_LIST = 10_000
 
@@ -42,7 +51,19 @@ class ArrayTable:
 
 @contextmanager
 def _opened(path: Path, factor: float) -> Iterator[IO[bytes]]:
-    """A file to read from; the content of a pipe, which cannot be read twice, is in memory."""
+    """A file to read from; the content of a pipe, which cannot be read twice, is in memory.
+
+    Errors of the libraries that read it are those of the file.
+    """
+    try:
+        with _as_file(path, factor) as file:
+            yield file
+    except _UNREADABLE as error:
+        raise unreadable(shown_name(path), error) from None
+
+
+@contextmanager
+def _as_file(path: Path, factor: float) -> Iterator[IO[bytes]]:
     if path.is_file():
         with path.open("rb") as file:
             yield file
@@ -96,13 +117,21 @@ def array_table(path: Path) -> ArrayTable:
     """Arrays of NumPy, from one file or an archive of several."""
     name = shown_name(path)
     data = read_file(path, _COPIES)
+    try:
+        arrays = _arrays(data, name, path.suffix.lower())
+    except _UNREADABLE as error:
+        raise unreadable(name, error) from None
+    return _from_arrays(name, arrays)
+
+
+def _arrays(data: bytes, name: str, ending: str) -> dict[str, Any]:
     # From memory, since NumPy leaves files open that it cannot read; and without pickled objects, which could run code.
-    if path.suffix.lower() == ".npy":
-        return _from_arrays(name, {"x": np.load(io.BytesIO(data), allow_pickle=False)})
+    if ending == ".npy":
+        return {"x": np.load(io.BytesIO(data), allow_pickle=False)}
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         refuse_if_too_large(_COPIES * sum(member.file_size for member in members.infolist()), f"reading {name}")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return _from_arrays(name, {key: archive[key] for key in sorted(archive.files)})
+        return {key: archive[key] for key in sorted(archive.files)}
 
 
 def _from_arrays(name: str, arrays: dict[str, Any]) -> ArrayTable:
@@ -125,6 +154,12 @@ def _from_arrays(name: str, arrays: dict[str, Any]) -> ArrayTable:
         key for key, value in arrays.items()
         if key != main and value.shape in ((len(values),), (len(values), 1)) and value.dtype.kind in "fiubUM"
     ]  # fmt: skip
+    for key in others:
+        if arrays[key].dtype.kind == "M" and np.datetime_data(arrays[key].dtype)[0] not in _DATE_UNITS:
+            raise InputError(
+                f"{name} must hold dates in units of {', '.join(_DATE_UNITS)}, got {arrays[key].dtype} for {key}; "
+                "convert them."
+            )
     columns |= {key: _native(arrays[key].ravel()) for key in others}
     left_out = [key for key in arrays if key != main and key not in others]
     notes = (f"The arrays {', '.join(left_out)} have another length and are left out.",) if left_out else ()

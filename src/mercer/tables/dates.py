@@ -13,12 +13,17 @@ _SECONDS_A_DAY = 86_400.0
 _MICROSECONDS = 1e6
 # Days of 0001-01-01 and 9999-12-31: calendars end there.
 _FIRST_DAY, _LAST_DAY = -719_162.0, 2_932_896.0
+# Two digits of a year are of 1969 to 2068, as in POSIX; those from here on may as well be of the century before.
+_DOUBTFUL_YEAR = 2040
+# A reading of two-digit years is sure if all others have so many times as many different years.
+_SURE_FACTOR = 2
 # Entries that are tried before all of a column is.
 _SAMPLE = 200
 
 _CALENDAR = (
-    ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%d.%m.%Y",), ("%d.%m.%y",),
-    ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"), ("%d/%m/%y", "%m/%d/%y"),
+    ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%d.%m.%Y",), ("%d.%m.%y", "%y.%m.%d"),
+    ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
+    ("%d/%m/%y", "%m/%d/%y", "%y/%m/%d"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
     ("%d %b %Y",), ("%d-%b-%Y",), ("%d-%b-%y",), ("%d %B %Y",), ("%b %d, %Y",), ("%B %d, %Y",), ("%b %d %Y",),
 )  # fmt: skip
 _CLOCK = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S%.f%#z", "%H:%M:%S%.fZ")
@@ -26,10 +31,11 @@ _CLOCK = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S%.f%#z", "
 
 @dataclass(frozen=True)
 class DateKind:
-    """How a kind of date becomes a number (days, or seconds), and back."""
+    """How a kind of date becomes a number, and back; and what the number counts."""
 
     to_numbers: Callable[[pl.Series], pl.Series]
     from_numbers: Callable[[pl.Series], pl.Series]
+    unit: str
 
 
 class _DateKinds(dict[str, DateKind]):
@@ -53,18 +59,22 @@ DATES = _DateKinds(
     Date=DateKind(
         lambda s: s.cast(pl.Int32).cast(pl.Float64),
         lambda s: _whole(_in_calendar(s), 1.0).cast(pl.Int32).cast(pl.Date),
+        "days",
     ),
     Datetime=DateKind(
         lambda s: s.dt.epoch("us").cast(pl.Float64) / (_MICROSECONDS * _SECONDS_A_DAY),
         lambda s: _whole(_in_calendar(s), _SECONDS_A_DAY * _MICROSECONDS).cast(pl.Datetime("us")),
+        "days",
     ),
     Time=DateKind(
         lambda s: s.cast(pl.Int64).cast(pl.Float64) / 1e9,
         lambda s: (_whole(s.clip(0.0, _SECONDS_A_DAY - 1e-3), 1e6) * 1000).cast(pl.Time),
+        "seconds",
     ),
     Duration=DateKind(
         lambda s: s.dt.total_microseconds().cast(pl.Float64) / _MICROSECONDS,
         lambda s: _whole(s, _MICROSECONDS).cast(pl.Duration("us")),
+        "seconds",
     ),
 )
 
@@ -120,19 +130,32 @@ class DateFormat:
         """Whether it is one of those that are tried."""
         return any(self.kind == kind and self.pattern in patterns for patterns, kind in _candidates())
 
+    @property
+    def has_short_years(self) -> bool:
+        """Whether years have two digits."""
+        return "%y" in self.pattern
+
     def dates(self, texts: pl.Series) -> pl.Series:
-        """Dates, null where a text is none."""
+        """Dates, null where a text is none, or two digits leave the century open."""
+        texts = texts.str.strip_chars()
+        found = self.any_dates(texts)
+        if self.has_short_years:
+            open_century = found.dt.year() >= _DOUBTFUL_YEAR
+            found = found.set(open_century & texts.str.contains(self._years), None)
+        return found
+
+    def any_dates(self, texts: pl.Series) -> pl.Series:
+        """Dates, with the century of POSIX where two digits leave it open."""
         texts = texts.str.strip_chars()
         if self.kind == "Time":
             return texts.str.to_time(self.pattern, strict=False)
         found = self._parsed(texts, self.pattern)
         found = found.set(~texts.str.contains(self._years).fill_null(True), None)
+        if found.null_count() == texts.null_count():
+            return found
         # Nobody can misunderstand these.
-        return (
-            found
-            if found.null_count() == texts.null_count()
-            else found.zip_with(found.is_not_null(), self._parsed(texts, "%Y-%m-%d").cast(found.dtype))
-        )
+        plain = texts.set(~texts.str.contains(r"^\d{4}-").fill_null(True), None)
+        return found.zip_with(found.is_not_null(), self._parsed(plain, "%Y-%m-%d").cast(found.dtype))
 
     def _parsed(self, texts: pl.Series, pattern: str) -> pl.Series:
         if self.kind == "Date" or pattern == "%Y-%m-%d":
@@ -142,16 +165,29 @@ class DateFormat:
     @property
     def _years(self) -> str:
         """Years have two digits or four, as the pattern says: `strptime` takes any number of them."""
-        return r"(?:^|\D)\d{4}(?:\D|$)" if "%Y" in self.pattern else r"[-/.]\d{2}(?:\D|$)"
+        if not self.has_short_years:
+            return r"(?:^|\D)\d{4}(?:\D|$)"
+        return r"^\d{2}[-/.]" if self.pattern.startswith("%y") else r"^\d{1,2}[-/.]\w+[-/.]\d{2}(?:\D|$)"
 
 
 @dataclass(frozen=True)
 class DateChoice:
-    """The format of a column of texts, and what it rests on; `sure` tells whether day and month can be told apart."""
+    """The format of a column of texts, and what it rests on.
+
+    Attributes
+    ----------
+    format, example : DateFormat, str
+        How the texts are read, and one of them.
+    sure : bool
+        Whether day, month and year can be told apart.
+    doubt : str
+        Why the column cannot be read; empty if it can.
+    """
 
     format: DateFormat
     example: str
     sure: bool = True
+    doubt: str = ""
 
     @property
     def says_something(self) -> bool:
@@ -163,14 +199,20 @@ class DateChoice:
         value = self.format.dates(pl.Series([self.example]))[0]
         text = f'{names}: texts are read as dates, such as "{self.example}" as {value}.'
         if not self.sure:
-            text = f"{text[:-1]}; day and month may be the other way round: write them as 2024-12-31 to be sure."
+            order = (
+                "day, month and year may stand in another order"
+                if self.format.has_short_years
+                else ("day and month may be the other way round")
+            )
+            text = f"{text[:-1]}; {order}: write them as 2024-12-31 to be sure."
         return text
 
 
 def date_choice(texts: pl.Series) -> DateChoice | None:
     """How texts are read as dates; None if they are none.
 
-    Where day and month can be exchanged in all entries, the day comes first.
+    Where day and month can be exchanged in all entries, the day comes first. Of several ways to read two-digit years,
+    the one with the fewest different years is taken, since days differ more than years do.
     """
     known = texts.drop_nulls()
     some = known.head(_SAMPLE)
@@ -179,15 +221,33 @@ def date_choice(texts: pl.Series) -> DateChoice | None:
     if not len(known) or int(looks.sum()) < READABLE_SHARE * len(some):
         return None
     for patterns, kind in _candidates():
-        readable = [(pattern, _n_dates(DateFormat(pattern, kind), known)) for pattern in patterns]
-        pattern, n_dates = max(readable, key=lambda pair: pair[1])  # the first of equals
-        if n_dates >= READABLE_SHARE * len(known):
-            chosen = DateFormat(pattern, kind)
-            found = chosen.dates(known)
-            equals = [DateFormat(other, kind).dates(known) for other, n in readable if n == n_dates]
-            sure = all(other.equals(found) for other in equals)
-            return DateChoice(chosen, str(known.filter(found.is_not_null())[0]).strip(), sure)
+        formats = [DateFormat(pattern, kind) for pattern in patterns]
+        counts = [_n_dates(form, known) for form in formats]
+        if max(counts) < READABLE_SHARE * len(known):
+            continue
+        readings = [
+            (form, form.any_dates(known)) for form, count in zip(formats, counts, strict=True) if count == max(counts)
+        ]
+        spans = [found.dt.year().n_unique() if form.has_short_years else 1 for form, found in readings]
+        best = spans.index(min(spans))  # the first of equals
+        chosen, found = readings[best]
+        sure = all(
+            other.equals(found) or (chosen.has_short_years and span >= _SURE_FACTOR * spans[best])
+            for (_, other), span in zip(readings, spans, strict=True)
+        )
+        example = str(known.filter(found.is_not_null())[0]).strip()
+        return DateChoice(chosen, example, sure, _doubt(chosen, known, found))
     return None
+
+
+def _doubt(chosen: DateFormat, texts: pl.Series, found: pl.Series) -> str:
+    open_century = found.is_not_null() & chosen.dates(texts).is_null()
+    if not open_century.any():
+        return ""
+    return (
+        f'the century of dates such as "{str(texts.filter(open_century)[0]).strip()}" cannot be told; write years with '
+        "four digits"
+    )
 
 
 def _candidates() -> list[tuple[tuple[str, ...], str]]:
@@ -202,8 +262,8 @@ def _candidates() -> list[tuple[tuple[str, ...], str]]:
 
 
 def _n_dates(chosen: DateFormat, texts: pl.Series) -> int:
-    some = chosen.dates(texts.head(_SAMPLE))
+    some = chosen.any_dates(texts.head(_SAMPLE))
     if some.null_count() > (1 - READABLE_SHARE) * len(some):
         return 0
-    found = chosen.dates(texts)
+    found = chosen.any_dates(texts)
     return len(found) - found.null_count()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mercer.tables.errors import InputError
+from mercer.tables.numbers import UNIT_ALONE
 
 # The first of equals is taken: commas are also in numbers and sentences.
 _SEPARATORS = "\t;|,"
@@ -118,6 +119,21 @@ def names_columns(records: Sequence[Sequence[str]]) -> bool:
         for j, name in enumerate(first)
     )
     return not (again or any(re.search(r"\d[.,]\d", number) for number in numbers))
+
+
+def holds_units(records: Sequence[Sequence[str]]) -> bool:
+    """Whether the second record holds the units of columns of numbers, and nothing else."""
+    if len(records) < 3 or len(records[1]) != len(records[0]):
+        return False
+    over_numbers = False
+    for j, entry in enumerate(text.strip() for text in records[1]):
+        below = [row[j].strip() for row in records[2:] if len(row) > j and row[j].strip()]
+        if entry in ("", "-"):
+            continue
+        if not UNIT_ALONE.fullmatch(entry) or entry in below:
+            return False
+        over_numbers |= len(below) > 0 and _mostly_numbers(below)
+    return over_numbers
 
 
 def outside_quotes(pattern: str, replacement: str, text: str) -> str:

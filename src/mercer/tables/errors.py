@@ -23,6 +23,11 @@ class MemoryRefusal(ReportError):
     """The work would not fit into memory."""
 
 
+def unreadable(name: str, error: BaseException) -> InputError:
+    """The refusal of a file, from what the library that reads it says."""
+    return InputError(f"{name} cannot be read as a table: {first_line(error)}.")
+
+
 def first_line(error: BaseException) -> str:
     """What an error of another library says first, to be put into a sentence."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mercer.tables.columns import Reading, TextChoice, TextFormat, counted, read_numbers, read_texts, text_choice
-from mercer.tables.dates import DATES, DateFormat
+from mercer.tables.dates import DATES, DateChoice, DateFormat
 from mercer.tables.features import Column, some_of
 from mercer.tables.numbers import Conventions, NumberFormat, are_codes
 
@@ -68,6 +68,8 @@ def learned(series: pl.Series, conventions: Conventions) -> Meaning:
         return Meaning(None, [f"{name} is not used: it holds {dtype}, which are no numbers and no texts."])
     texts = series.cast(pl.String)
     choice = text_choice(texts, conventions)
+    if isinstance(choice, DateChoice) and choice.doubt:
+        return Meaning(None, [f"{name} is not used: {choice.doubt}."])
     if choice is None:
         return _category(texts)
     reading = read_numbers(texts, choice.format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import polars as pl
@@ -20,6 +21,14 @@ _UNIT = rf"[$€£¥₹₩₽₺%‰]|(?:US|CA|A|C)\$|(?:{_CURRENCIES})\b"
 _MEASURES = (
     "[kmµ]?g|t|lbs?|oz|[kcmµn]?m|mi|ft|in|yd|m[²³23]|[cm]?l|ms|s|min|h|hrs?|days?|years?|yrs?|°[CF]|K|[kMG]?Hz|"
     "[kMG]?Wh?|[kM]?V|mA|k?J|kcal|[kh]?Pa|bar|psi|[kMGT]B|km/h|mph|m/s|px"
+)
+_MORE_UNITS = (
+    "[mµn]?mol|[mµ]g|d[lL]|[mµ]?[lL]|[mk]?A|[mkMG]?W|[mk]?N|[kM]?Pa|deg[CF]?|°|rad|ppm|ppb|dB|rpm|pH|C|F|J|V|W|Ω"
+)
+_ONE_UNIT = rf"(?:{_UNIT}|{_MEASURES}|{_MORE_UNITS})"
+# A unit, or several of them, without a number: kg, [m/s], (W/m^2).
+UNIT_ALONE = re.compile(
+    rf"[\[(]?{_ONE_UNIT}(?:(?:\^|\*\*)?-?[23¹²³])?(?:[ /·*]{_ONE_UNIT}(?:(?:\^|\*\*)?-?[1-3¹²³])?)*[\])]?"
 )
 _SIGN = r"[+\-−–]"
 _PARTS = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import polars as pl
 from mercer.tables.binary import array_table, arrow_frame, expanded, parquet_frame
 from mercer.tables.columns import counted
 from mercer.tables.dates import within_calendar
-from mercer.tables.errors import InputError, first_line
+from mercer.tables.errors import InputError, unreadable
 from mercer.tables.files import decompressed, read_file, refuse_devices
 from mercer.tables.images import CLASS, ImageShape, image_shape_of, read_image_folder
 from mercer.tables.naming import clean_names, is_pandas_index, shown_name, similar_name
@@ -22,11 +21,6 @@ from mercer.tables.text import TextOptions, text_table, without_marks
 
 # Bytes of memory for each byte of text: measured on tables of numbers.
 _TEXT_FACTOR = 8.0
-# What readers raise for files that are damaged, or something else than their names say. Panics are no `Exception`.
-_UNREADABLE = (
-    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, EOFError,
-    RuntimeError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,11 +109,12 @@ def read_table(
     (2, 2)
     """
     path = Path(path)
-    if path.is_dir():
+    # Not the methods of paths, which raise for names that are too long to be.
+    if os.path.isdir(path):
         images = read_image_folder(path, image_shape)
         label = CLASS if CLASS in images.frame.columns else None
         return Table(images.frame, shown_name(path.resolve()), images.notes, images.shape, images.pixels, label)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path.parent / shown_name(path)} does not exist; check the name.")
     name = shown_name(path)
     try:
@@ -127,8 +122,9 @@ def read_table(
         table = _reader(path)(path, TextOptions(encoding, separator, decimal, thousands, texts))
     except PermissionError:
         raise InputError(f"{name} may not be read; check its permissions.") from None
-    except _UNREADABLE as error:
-        raise InputError(f"{name} cannot be read as a table: {first_line(error)}.") from None
+    except (OSError, pl.exceptions.PanicException) as error:
+        # Panics may come late: what is damaged is not always looked at while it is read.
+        raise unreadable(name, error) from None
     if not table.frame.width or not table.frame.height:
         what = "no columns" if not table.frame.width else "a header but no rows"
         raise InputError(f"{name} has {what}; give a table with rows of data.")

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mercer.tables.columns import counted, read_numbers, read_texts, text_choice
+from mercer.tables.dates import DATES, DateChoice
 from mercer.tables.errors import InputError
 from mercer.tables.leaks import leaks
 from mercer.tables.meanings import choices_in_words
@@ -40,22 +41,36 @@ class Target:
         The classes; None for numbers.
     center, scale : float
         Numbers are learned as (y - center) / scale.
+    dtype : str
+        The kind of date that the numbers are; empty if they are none.
     """
 
     name: str
     classes: tuple[str, ...] | None = None
     center: float = 0.0
     scale: float = 1.0
+    dtype: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What the numbers count, after a space, if they are dates."""
+        return f" {DATES[self.dtype].unit}" if self.dtype else ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {"name": self.name, "classes": self.classes, "center": self.center, "scale": self.scale}
+        return {
+            "name": self.name, "classes": self.classes, "center": self.center, "scale": self.scale, "dtype": self.dtype,
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """The target that `to_json` described."""
         classes = values["classes"]
-        return cls(values["name"], None if classes is None else tuple(classes), values["center"], values["scale"])
+        # The first model files knew no dates.
+        return cls(
+            values["name"], None if classes is None else tuple(classes), values["center"], values["scale"],
+            values.get("dtype", ""),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,14 +147,17 @@ def _read(series: pl.Series, task: str, conventions: Conventions) -> tuple[Array
         task = "regression" if numbers and series.dtype != pl.Boolean else "classification"
     if task == "classification":
         return *_classes(series), []
+    if isinstance(choice, DateChoice) and choice.doubt:
+        raise InputError(f"The target {series.name!r} cannot be learned: {choice.doubt}.")
     if not readable:
         raise InputError(f"The target {series.name!r} must be a column of numbers for regression, got {series.dtype}; "
                          "take --task classification.")  # fmt: skip
     said = [] if choice is None else choices_in_words({series.name: choice})
-    return *_numbers(series.name, reading.values), [*said, *reading.notes(series.name)]
+    dtype = choice.format.kind if isinstance(choice, DateChoice) else DATES.of(series.dtype) or ""
+    return *_numbers(series.name, reading.values, dtype), [*said, *reading.notes(series.name)]
 
 
-def _numbers(name: str, values: Array) -> tuple[Array, Array, Target]:
+def _numbers(name: str, values: Array, dtype: str) -> tuple[Array, Array, Target]:
     known = np.isfinite(values)
     y = values[known]
     largest = float(np.abs(y).max()) if len(y) else 1.0
@@ -150,7 +168,7 @@ def _numbers(name: str, values: Array) -> tuple[Array, Array, Target]:
     if len(y) and np.ptp(y) <= 1e-12 * np.abs(y).max():
         raise InputError(f"The target {name!r} must differ between rows, got {y[0]:g} only; nothing can be learned.")
     center, scale = (float(y.mean()), float(y.std())) if len(y) else (0.0, 1.0)
-    return (values - center) / scale, known, Target(name, None, center, scale)
+    return (values - center) / scale, known, Target(name, None, center, scale, dtype)
 
 
 def _classes(series: pl.Series) -> tuple[Array, Array, Target]:

@@ -8,8 +8,16 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from mercer.tables.columns import counted
-from mercer.tables.dialects import Dialect, find_dialect, n_outside_quotes, names_columns, without_empty_lines
-from mercer.tables.errors import InputError, first_line
+from mercer.tables.dialects import (
+    Dialect,
+    find_dialect,
+    holds_units,
+    n_outside_quotes,
+    names_columns,
+    without_empty_lines,
+)
+from mercer.tables.errors import InputError, unreadable
+from mercer.tables.features import some_of
 from mercer.tables.naming import ROW_NAMES, clean_names
 from mercer.tables.numbers import Conventions, are_codes, number_choice, reads_both_ways
 
@@ -83,6 +91,10 @@ def text_table(data: bytes, name: str, options: TextOptions, *, tabs: bool = Fal
         records[0].insert(0, ROW_NAMES)
         dialect = replace(dialect, text=f"{ROW_NAMES}{dialect.separator}{dialect.text}")
     frame, more = _cut(dialect, name, has_header)
+    if has_header and holds_units(records):
+        units = [entry.strip() for entry in records[1] if entry.strip() not in ("", "-")]
+        notes.append(f"The second line holds units and is no row: {some_of(units)}.")
+        frame = frame.slice(1)
     if not has_header:
         frame.columns = [f"column {j + 1}" for j in range(frame.width)]
     elif len(records[0]) == frame.width:
@@ -117,10 +129,10 @@ def _cut(dialect: Dialect, name: str, has_header: bool) -> tuple[pl.DataFrame, l
         frame = pl.read_csv(
             text.encode(), separator=dialect.separator, has_header=has_header, infer_schema=False, quote_char=quote
         )
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if text.count('"') % 2 and quote:
             raise InputError(f"{name} cannot be read as a table: a quote in it does not end; mend it.") from None
-        raise InputError(f"{name} cannot be read as a table: {first_line(error)}.") from None
+        raise unreadable(name, error) from None
     separators = n_outside_quotes(dialect.separator, text) if quote else text.count(dialect.separator)
     n_lacking = (frame.width - 1) * (frame.height + has_header) - separators
     if n_lacking <= 0:
