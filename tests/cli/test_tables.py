@@ -266,8 +266,8 @@ def test_rows_of_which_nothing_is_known_are_far(run, tmp_path):
     run("map", "t.csv", "--drop", "kind", "--method", "pca", "--out", "o")
     run("fit", "t.csv", "--target", "kind", "--kernel", "linear", "--out", "m")
     for command, folder, words in (
-        ("apply", "o", "1 row has no usable entry, and no place on the map: nothing is known of it."),
-        ("predict", "m", "1 row has no usable entry, and the prediction for it is that for a row of means"),
+        ("apply", "o", "1 row has no usable entry, and no place on the map: nothing else is known."),
+        ("predict", "m", "1 row has no usable entry, and the prediction for a row of means: nothing else is known."),
     ):
         said = " ".join(run(command, f"{folder}/model.skops", "new.csv", "--out", f"{command}.csv").output.split())
         assert words in said

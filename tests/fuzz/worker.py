@@ -25,7 +25,7 @@ def used(case):
     codes, words = [], []
     for command in COMMANDS[case["kind"]]:
         arguments = [word.format(**case) for word in command]
-        result = CliRunner().invoke(app, [*arguments, "--out", case["out"]])
+        result = CliRunner().invoke(app, [*arguments, "--out", case["out"], "--force"])
         codes.append(result.exit_code)
         words.append(result.output[-600:] + ("Traceback" if "Traceback" in result.output else ""))
         if result.exit_code:

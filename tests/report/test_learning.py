@@ -7,8 +7,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC, SVR
 
 from mercer.report import InputError, LearningProblem, MachineSettings, diagnose_problem, fit_machine, table_from_frame
-from mercer.report.learning import _in_standard_errors, _split
+from mercer.report.learning import _split
 from mercer.report.learning_pages import machine_verdict
+from mercer.report.machine_errors import in_standard_errors
 from mercer.report.progress import Progress
 from mercer.report.rivals import boosted_trees_error, boosted_trees_values
 from mercer.tables.targets import Target
@@ -123,8 +124,8 @@ def test_a_few_held_out_rows_are_no_proof():
 @pytest.mark.parametrize(
     ("gains", "expected"), [([1.0], 0.0), ([0.0, 0.0], 0.0), ([2.0, 2.0], np.inf), ([1.0, 3.0], 2.0)]
 )
-def test_gains_in_standard_errors(gains, expected):
-    assert _in_standard_errors(np.array(gains)) == expected
+def test_gainsin_standard_errors(gains, expected):
+    assert in_standard_errors(np.array(gains)) == expected
 
 
 class _EndsWith(Progress):

@@ -24,7 +24,10 @@ from mercer.report import (
     stored_machine,
     table_from_frame,
 )
+from mercer.report.model_archives import Refused
 from mercer.report.model_checks import _MAPS
+from mercer.report.stored_facts import read_target
+from mercer.tables.targets import Target
 from tests.report.test_model_files import changed, fitted_map, saved
 
 
@@ -331,3 +334,20 @@ def test_periodic_kernels_of_several_columns_are_checked_in_all(tmp_path):
     vars(model.estimator.fit_.map.basis)["kernel"] = Periodized(Gaussian([0.5, 0.5]), period=2.0)
     with pytest.raises(ModelFileError, match="width of its Gaussian must be 1 positive numbers"):
         load_map(saved(model, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dtype": "Century"}, "its target is of an unknown kind"),
+        ({"dtype": ["Date"]}, "its target is of an unknown kind"),
+        ({"dtype": "Date", "classes": ["a", "b"]}, "its target has classes that are dates"),
+    ],
+)
+def test_kinds_of_targets(changes, words):
+    target = Target("y", dtype="Date")
+    assert read_target(target.to_json()) == target
+    older = {name: value for name, value in target.to_json().items() if name != "dtype"}
+    assert read_target(older) == Target("y")
+    with pytest.raises(Refused, match=words):
+        read_target({**target.to_json(), **changes})

@@ -80,7 +80,7 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     Z, rows = model.coordinates(X), X
     if model.schema.has_fences:
         rows, _ = model.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
-    notes += unknown_note(np.asarray(np.isnan(X).all(axis=1)), "no place on the map")
+    notes += unknown_note(np.asarray(np.isnan(X).all(axis=1)), "and no place on the map")
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
     result = pl.DataFrame({**columns, "distance": model.distances(rows)})
     result = result.with_columns(pl.selectors.float().fill_nan(None))

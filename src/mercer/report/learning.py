@@ -29,6 +29,7 @@ from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVector
 from mercer.machines.bands import folds_to_fit
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, MetricRows, choose_kernel, learns_metric
+from mercer.report.machine_errors import coverage_of_band, errors_on_held_out
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees_error
 from mercer.report.seen_rows import SeenRows, far_note, unknown_note
@@ -114,7 +115,7 @@ class MachineModel:
         """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
         X, notes = self.schema.matrix(frame, allow_missing_columns=impute)
         unknown = np.asarray(np.isnan(X).all(axis=1))
-        notes = [*notes, *unknown_note(unknown, "the prediction for it is that for a row of means")]
+        notes = [*notes, *unknown_note(unknown, "and the prediction for a row of means")]
         result = self._with_dates(self.predict(X))
         if self.seen is not None:
             if self.schema.has_fences:
@@ -274,8 +275,8 @@ def fit_machine(
         said.append("The comparison with boosted trees is left out: the work was stopped before it was ready.")
     held_out = part.predict(X[test])
     held_out = held_out.with_columns(truth=pl.Series(truth))
-    error, guess, gain = _errors(held_out, problem.target, y[train], truth)
-    coverage = _coverage(held_out, problem.target)
+    error, guess, gain = errors_on_held_out(held_out, problem.target, y[train], truth)
+    coverage = coverage_of_band(held_out, problem.target)
     if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
         said.append(
             f"The band holds only {100 * coverage:.0f}% of held-out rows: it is too narrow, as happens with few rows "
@@ -382,29 +383,3 @@ class _Fitter:
         seen = SeenRows.of(given, seed=self._settings.seed)
         metric = None if parts.choice.learned is None else parts.choice.learned.rows
         return MachineModel(machine, band, self._problem.schema, target, seen, metric)
-
-
-def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float, float]:
-    """Error, error of guessing, and by how many standard errors the losses are less."""
-    predicted = held_out[target.name].to_numpy()
-    if target.classes is not None:
-        values, counts = np.unique(y_train, return_counts=True)
-        losses, guesses = 1.0 * (predicted != truth), 1.0 * (truth != values[np.argmax(counts)])
-        return float(losses.mean()), float(guesses.mean()), _in_standard_errors(guesses - losses)
-    mean = float(y_train.mean()) * target.scale + target.center
-    losses, guesses = (predicted - truth) ** 2, (truth - mean) ** 2
-    return float(np.sqrt(losses.mean())), float(np.sqrt(guesses.mean())), _in_standard_errors(guesses - losses)
-
-
-def _in_standard_errors(gains: Array) -> float:
-    """The mean in units of its standard error; a single row tells nothing."""
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
-    return float(gains.mean() / error) if error else float(np.inf * gains[0] if gains[0] else 0.0)
-
-
-def _coverage(held_out: pl.DataFrame, target: Target) -> float:
-    if f"{target.name}_low" not in held_out.columns:
-        return np.nan
-    truth = held_out["truth"]
-    inside = (truth >= held_out[f"{target.name}_low"]) & (truth <= held_out[f"{target.name}_high"])
-    return float(np.mean(inside.to_numpy()))

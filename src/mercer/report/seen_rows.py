@@ -74,7 +74,7 @@ def far_note(result: pl.DataFrame, what: str) -> list[str]:
 def unknown_note(unknown: Array, so: str) -> list[str]:
     """How many rows have nothing that can be read, and what that means."""
     n = int(unknown.sum())
-    return [counted(n, "row has", "rows have") + f" no usable entry, and {so}: nothing is known of it."] if n else []
+    return [counted(n, "row has", "rows have") + f" no usable entry, {so}: nothing else is known."] if n else []
 
 
 def _to_others(X: Array) -> Array:
