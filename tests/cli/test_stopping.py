@@ -289,3 +289,10 @@ def test_names_are_no_commands_to_the_terminal(run, tmp_path):
     printed = run("map", "t.csv", "--method", "pca", "--out", "o", "--json").output
     assert "evil ]0;title 31m is not used" in " ".join(json.loads(printed)["notes"])
     assert not set(said + printed) & set("\x1b\x07\x9b\u202e")
+
+
+def test_an_interruption_of_executed_text_has_its_code(tmp_path, blobs):
+    code = "import mercer.report\nfrom mercer.cli import main\n"
+    code += "mercer.report.read_table = lambda *a, **k: exec('raise KeyboardInterrupt')\nmain()"
+    done = subprocess.run([sys.executable, "-c", code, "map", "blobs.csv", "--out", "o"], cwd=tmp_path, check=False)
+    assert done.returncode == ExitCode.STOPPED

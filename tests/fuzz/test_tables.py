@@ -36,11 +36,7 @@ def commands(seed, table):
         options += ["--label", str(rng.choice(table.columns))]
     first = ["map", table.file, "--method", "pca", "--out", "t-map", *options]
     apply = ["apply", "t-map/model.skops"]
-    return [
-        first,
-        [*apply, table.file, "--impute", "--out", "c.csv", "--force"],
-        [*apply, "other/" + random_table(seed + 1).file, "--force"],
-    ]
+    return [first, [*apply, table.file, "--impute", "--out", "c.csv"], [*apply, "other/" + random_table(seed + 1).file]]
 
 
 def ends_well(words):

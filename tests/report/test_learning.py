@@ -167,10 +167,10 @@ def test_boosted_trees_hear_that_they_are_to_end():
 def test_boosted_trees_in_steps_are_those_of_scikit_learn(n):
     """With more than 10,000 rows they stop by themselves."""
     X = np.random.default_rng(0).normal(size=(n, 2))
-    y = np.sin(X[:, 0])
+    values = np.sin(X[:, 0])
     for kind, y, target in (
-        (HistGradientBoostingRegressor, y, Target("y")),
-        (HistGradientBoostingClassifier, (y > 0).astype(str), Target("y", ("False", "True"))),
+        (HistGradientBoostingRegressor, values, Target("y")),
+        (HistGradientBoostingClassifier, (values > 0).astype(str), Target("y", ("False", "True"))),
     ):
         expected = kind(random_state=0).fit(X, y).predict(X)
         found = boosted_trees_values(X, y, X, target, 0)

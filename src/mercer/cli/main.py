@@ -14,7 +14,11 @@ def main() -> None:
     """Run the command with the arguments of the process."""
     listen_early()
     _prepare_streams()
-    sys.exit(_ended())
+    code = _ended()
+    # Python ends with SIGINT if one ever came while text was executed, as data classes do, though it was handled; this
+    # makes it forget.
+    exec("")
+    sys.exit(code)
 
 
 def _prepare_streams() -> None:
