@@ -294,5 +294,7 @@ def test_names_are_no_commands_to_the_terminal(run, tmp_path):
 def test_an_interruption_of_executed_text_has_its_code(tmp_path, blobs):
     code = "import mercer.report\nfrom mercer.cli import main\n"
     code += "mercer.report.read_table = lambda *a, **k: exec('raise KeyboardInterrupt')\nmain()"
-    done = subprocess.run([sys.executable, "-c", code, "map", "blobs.csv", "--out", "o"], cwd=tmp_path, check=False)
+    (tmp_path / "interrupted.py").write_text(code)
+    command = [sys.executable, "-m", "interrupted", "map", "blobs.csv", "--out", "o"]
+    done = subprocess.run(command, cwd=tmp_path, check=False)
     assert done.returncode == ExitCode.STOPPED
