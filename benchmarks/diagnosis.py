@@ -6,8 +6,8 @@ regression in the metric of the diagnosis, learned from all rows that were diagn
 other rows: HistGradientBoosting, and LightGBM and CatBoost where they are installed.
 
 Printed for each table: CPU seconds, the noise that is quoted with its standard error, the truth, the lowest error of
-a rival, the error that is expected now, the true one and their ratio, the forecast for twice the rows and what twice the
-rows bring where it can be known, and the verdict. Errors are shares of the variance, in per cent.
+a rival, the error that is expected now, the true one and their ratio, the forecast for twice the rows and what twice
+the rows bring where it can be known, and the verdict. Errors are shares of the variance, in per cent.
 
 `python benchmarks/diagnosis.py` takes ten minutes; names of tables as arguments choose some of them.
 """

@@ -73,8 +73,8 @@ class Verdict:
         return [
             f"unexplained by this kernel on these rows: {_share(self.unexplained, self.unexplained_error)} of "
             f"{measure}, on held-out rows after learning from {rows}",
-            f"boosted trees leave {_share(self.trees, self.trees_error)} on the same held-out rows, and guessing leaves "
-            f"{_percent(self.curve.guess_error)}",
+            f"boosted trees leave {_share(self.trees, self.trees_error)} on the same held-out rows, and guessing "
+            f"leaves {_percent(self.curve.guess_error)}",
             f"noise at most {_share(self.noise_high, self.noise_error)}; by the likelihood {_percent(self.noise_low)} "
             "or more",
             f"with all {self.curve.n:,} rows {_percent(self.now)} are to be expected, and with twice as many "
