@@ -27,15 +27,17 @@ from mercer.losses import (
 )
 from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.bands import folds_to_fit
+from mercer.machines.classifier import N_FOLDS
 from mercer.report.fit_warnings import in_plain_words, unsettled
-from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, MetricRows, choose_kernel, learns_metric
+from mercer.report.held_out import are_clearly_less, coverage, errors, log_loss, losses
+from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
+from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
-from mercer.report.rivals import boosted_trees_error
-from mercer.report.seen_rows import SeenRows, far_note
+from mercer.report.rivals import boosted_trees
+from mercer.report.seen_rows import SeenRows
 from mercer.solvers import Iterate
 from mercer.tables.errors import InputError
 from mercer.tables.memory import refuse_if_too_large
-from mercer.tables.schema import TableSchema
 from mercer.tables.targets import LearningProblem, Target
 
 Array = NDArray[Any]
@@ -48,8 +50,8 @@ REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
     "huber": lambda noise: Huber(noise),
 }
 CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
-    "hinge": lambda noise: Hinge(),
     "squared_hinge": lambda noise: SquaredHinge(),
+    "hinge": lambda noise: Hinge(),
     "logistic": lambda noise: Logistic(),
 }
 LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
@@ -84,61 +86,6 @@ class MachineSettings:
 
 
 @dataclass(frozen=True)
-class MachineModel:
-    """A machine as it is stored.
-
-    Attributes
-    ----------
-    machine : estimator
-        Of standardised rows and targets; of rows in the metric if there is one.
-    band : QuantileBand or None
-        Of the same.
-    schema, target : TableSchema, Target
-        How tables become rows, and what predictions mean.
-    seen : SeenRows or None
-        What it was fitted to; the first model files did not tell.
-    metric : MetricRows or None
-        How the columns count.
-    """
-
-    machine: Any
-    band: Any
-    schema: TableSchema
-    target: Target
-    seen: SeenRows | None = None
-    metric: MetricRows | None = None
-
-    def predict_table(self, frame: pl.DataFrame, *, impute: bool = False) -> tuple[pl.DataFrame, list[str]]:
-        """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
-        X, notes = self.schema.matrix(frame, allow_missing_columns=impute)
-        result = self.predict(X)
-        if self.seen is not None:
-            if self.schema.has_fences:
-                X, _ = self.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
-            result = result.with_columns(distance=self.seen.distances(np.nan_to_num(X)))
-            result = result.with_columns(far=pl.col("distance") > self.seen.far)
-            notes = [*notes, *far_note(result, "far from what the machine has seen: their predictions are guesses")]
-        return self.schema.named(frame, result, self.target.name), notes
-
-    def predict(self, X: Array) -> pl.DataFrame:
-        """Predictions for rows of numbers, in the units of the table."""
-        rows = np.nan_to_num(X)
-        if self.metric is not None:
-            rows = self.metric.transform(rows)
-        values = self.machine.predict(rows)
-        if self.target.classes is not None:
-            return pl.DataFrame({self.target.name: [str(value) for value in values]})
-        columns = {self.target.name: self._in_units(values)}
-        if self.band is not None:
-            ends = self._in_units(self.band.predict_interval(rows))
-            columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
-        return pl.DataFrame(columns)
-
-    def _in_units(self, values: Array) -> Array:
-        return np.asarray(values, dtype=np.float64) * self.target.scale + self.target.center
-
-
-@dataclass(frozen=True)
 class MachineResult:
     """A machine, and how well it does on rows that it was not fitted to.
 
@@ -151,6 +98,10 @@ class MachineResult:
     error, guess_error, trees_error : float
         Of held-out rows, of the best constant, and of boosted trees (NaN if there was no time for them): share of wrong
         classes, or root mean squared error.
+    log_loss, trees_log_loss : float
+        Of the probabilities of held-out classes, and of those of boosted trees; NaN without probabilities.
+    trees_are_better : bool
+        Whether the errors of boosted trees are less by more than two standard errors of the difference.
     coverage : float
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
@@ -172,6 +123,9 @@ class MachineResult:
     error: float
     guess_error: float
     trees_error: float
+    log_loss: float
+    trees_log_loss: float
+    trees_are_better: bool
     coverage: float
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
@@ -234,7 +188,7 @@ def fit_machine(
         part = model = fitter.fitted(_CHECKING, X[train], y[train])
         if not fitter.stopped:
             try:
-                whole = fitter.fitted(_FITTING, X, y)
+                whole = fitter.fitted(_FITTING, X, y, part)
                 model = part if fitter.stopped else whole
             except KeyboardInterrupt:
                 fitter.stopped = True
@@ -248,21 +202,25 @@ def fit_machine(
     held_out = part.predict(X[test])
     truth = y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
     held_out = held_out.with_columns(truth=pl.Series(truth))
-    error, guess = _errors(held_out, problem.target, y[train], truth)
-    trees = (
-        np.nan
-        if fitter.stopped
-        else boosted_trees_error(X[train], y[train], X[test], truth, problem.target, settings.seed)
-    )
-    coverage = _coverage(held_out, problem.target)
-    if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
+    error, guess = errors(held_out, problem.target, y[train], truth)
+    trees_error, trees_log_loss, trees_are_better = np.nan, np.nan, False
+    if not fitter.stopped:
+        trees = boosted_trees(X[train], y[train], X[test], problem.target, settings.seed)
+        trees_error, _ = errors(trees, problem.target, y[train], truth)
+        trees_log_loss = log_loss(trees, truth)
+        ours, others = (losses(some, problem.target, truth) for some in (held_out, trees))
+        trees_are_better = are_clearly_less(others, ours)
+    covered = coverage(held_out, problem.target)
+    if settings.band is not None and covered < settings.band - 2 * np.sqrt(covered * (1 - covered) / len(test)):
         said.append(
-            f"The band holds only {100 * coverage:.0f}% of held-out rows: it is too narrow, as happens with few rows "
+            f"The band holds only {100 * covered:.0f}% of held-out rows: it is too narrow, as happens with few rows "
             "or with columns that say nothing of the target."
         )
+    if problem.target.classes is not None and not model.has_probabilities:
+        said.append("There are no probabilities: a class has one row only, or the work was stopped before.")
     return MachineResult(
-        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees,
-        coverage, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
+        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees_error,
+        log_loss(held_out, truth), trees_log_loss, trees_are_better, covered, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
     )  # fmt: skip
 
 
@@ -311,6 +269,11 @@ def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
     return np.sort(train), np.sort(test)
 
 
+def _has_folds(loss: Loss, y: Array) -> bool:
+    """Whether sigmoids are needed for probabilities, and no class is too small to be on both sides of a fold."""
+    return not loss.has_probability and int(np.unique(y, return_counts=True)[1].min()) >= 2
+
+
 class _Course:
     """Tells of the iterations of solvers: how much of several runs, one after the other, is behind."""
 
@@ -334,17 +297,29 @@ class _Fitter:
         self._problem, self._parts, self._settings, self._stages = problem, parts, settings, stages
         self.stopped = False
 
-    def fitted(self, words: str, X: Array, y: Array) -> MachineModel:
-        """A machine as good as there was time for, and its band if there was time for all of it."""
+    def fitted(self, words: str, X: Array, y: Array, checked: MachineModel | None = None) -> MachineModel:
+        """A machine as good as there was time for, and its band if there was time for all of it.
+
+        Probabilities come from the sigmoids of the machine that was checked, if there is one: those on which the
+        log loss of held-out rows was measured.
+        """
         parts, share, target = self._parts, self._settings.band, self._problem.target
         self._stages.begin(words)
         given, X = X, parts.choice.rows(X)
         kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
         n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
-        n_runs = n_machines + (0 if share is None else 2 * (1 + folds_to_fit(len(X))))
+        calibrates = kind is SupportVectorClassifier and checked is None and _has_folds(parts.loss, y)
+        n_runs = n_machines * (1 + N_FOLDS if calibrates else 1) + (
+            0 if share is None else 2 * (1 + folds_to_fit(len(X)))
+        )
         course = _Course(self._stages, n_runs)
         kernel, C = parts.choice.kernel, parts.weight(parts.loss)
-        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course).fit(X, y)
+        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course)
+        if calibrates:
+            machine.set_params(probability=True, random_state=self._settings.seed)
+        machine.fit(X, y)
+        if checked is not None and checked.has_probabilities and len(checked.machine.classes_) == len(target.classes):
+            machine.calibration_ = checked.machine.calibration_
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:
@@ -360,20 +335,3 @@ class _Fitter:
         seen = SeenRows.of(given, seed=self._settings.seed)
         metric = None if parts.choice.learned is None else parts.choice.learned.rows
         return MachineModel(machine, band, self._problem.schema, target, seen, metric)
-
-
-def _errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:
-    predicted = held_out[target.name].to_numpy()
-    if target.classes is not None:
-        values, counts = np.unique(y_train, return_counts=True)
-        return float(np.mean(predicted != truth)), float(np.mean(truth != values[np.argmax(counts)]))
-    mean = float(y_train.mean()) * target.scale + target.center
-    return float(np.sqrt(np.mean((predicted - truth) ** 2))), float(np.sqrt(np.mean((truth - mean) ** 2)))
-
-
-def _coverage(held_out: pl.DataFrame, target: Target) -> float:
-    if f"{target.name}_low" not in held_out.columns:
-        return np.nan
-    truth = held_out["truth"]
-    inside = (truth >= held_out[f"{target.name}_low"]) & (truth <= held_out[f"{target.name}_high"])
-    return float(np.mean(inside.to_numpy()))

@@ -89,7 +89,8 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
         "task": "regression" if result.problem.target.classes is None else "classification",
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
-        "metric": _metric_summary(result), "coverage": result.coverage,
+        "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
+        "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result), "coverage": result.coverage,
         "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
         "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
         "table": result.problem.table.name, "target": result.problem.target.name,
@@ -114,6 +115,11 @@ def machine_verdict(result: MachineResult) -> str:
         text += " Boosted trees (scikit-learn's HistGradientBoosting) have " + (
             f"± {trees:.3g}." if result.problem.target.classes is None else f"{100 * (1 - trees):.1f}%."
         )
+    if np.isfinite(result.log_loss):
+        text += f" The log loss of its probabilities is {result.log_loss:.3g}"
+        text += f" (boosted trees: {result.trees_log_loss:.3g})." if np.isfinite(result.trees_log_loss) else "."
+    if result.trees_are_better:
+        text += " The trees are better than this machine, by more than chance: prefer them for this table."
     if gain < 0.05:
         text += " That is hardly better than guessing: ask `mercer diagnose` why."
     if np.isfinite(result.coverage):

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
+from mercer.report.machine_models import probability_column
 from mercer.tables.targets import Target
 
 Array = NDArray[Any]
 
 
-def boosted_trees_error(X: Array, y: Array, new_rows: Array, truth: Array, target: Target, seed: int) -> float:
-    """Error of scikit-learn's boosted trees, with its defaults, on rows that they were not fitted to.
+def boosted_trees(X: Array, y: Array, new_rows: Array, target: Target, seed: int) -> pl.DataFrame:
+    """Predictions of scikit-learn's boosted trees, with its defaults, and the probabilities of classes.
 
     Parameters
     ----------
     X, y : arrays
         Rows and standardised numbers, or names of classes.
-    new_rows, truth : arrays
-        Other rows, and their numbers in the units of the table, or names of classes.
+    new_rows : array
+        Other rows.
     target : Target
-        What y means.
+        What y means; predictions are in its units.
     seed : int
         Of the trees.
     """
     kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
     with threadpool_limits(1, "openmp"):  # threads that wait for a busy core take twenty times as long
-        guess = kind(random_state=seed).fit(X, y).predict(new_rows)
-    if target.classes is not None:
-        return float(np.mean(guess != truth))
-    return float(np.sqrt(np.mean((guess * target.scale + target.center - truth) ** 2)))
+        trees = kind(random_state=seed).fit(X, y)
+        predicted = trees.predict(new_rows)
+        if target.classes is None:
+            return pl.DataFrame({target.name: predicted * target.scale + target.center})
+        P = trees.predict_proba(new_rows)
+    columns: dict[str, Any] = {target.name: [str(name) for name in predicted]}
+    return pl.DataFrame(columns | {probability_column(str(name)): P[:, k] for k, name in enumerate(trees.classes_)})
