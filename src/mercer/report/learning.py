@@ -188,7 +188,7 @@ def fit_machine(
         part = model = fitter.fitted(_CHECKING, X[train], y[train])
         if not fitter.stopped:
             try:
-                whole = fitter.fitted(_FITTING, X, y, part)
+                whole = fitter.fitted(_FITTING, X, y)
                 model = part if fitter.stopped else whole
             except KeyboardInterrupt:
                 fitter.stopped = True
@@ -220,7 +220,8 @@ def fit_machine(
         said.append("There are no probabilities: a class has one row only, or the work was stopped before.")
     return MachineResult(
         problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees_error,
-        log_loss(held_out, truth), trees_log_loss, trees_are_better, covered, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
+        log_loss(held_out, truth), trees_log_loss, trees_are_better, covered, held_out, [*problem.warnings, *said],
+        choice.learned, fitter.stopped,
     )  # fmt: skip
 
 
@@ -274,6 +275,10 @@ def _has_folds(loss: Loss, y: Array) -> bool:
     return not loss.has_probability and int(np.unique(y, return_counts=True)[1].min()) >= 2
 
 
+def _knows_all_classes(model: MachineModel) -> bool:
+    return len(model.machine.classes_) == len(model.target.classes or ())
+
+
 class _Course:
     """Tells of the iterations of solvers: how much of several runs, one after the other, is behind."""
 
@@ -296,30 +301,29 @@ class _Fitter:
     def __init__(self, problem: LearningProblem, parts: _Parts, settings: MachineSettings, stages: Stages):
         self._problem, self._parts, self._settings, self._stages = problem, parts, settings, stages
         self.stopped = False
+        self._first: MachineModel | None = None
 
-    def fitted(self, words: str, X: Array, y: Array, checked: MachineModel | None = None) -> MachineModel:
+    def fitted(self, words: str, X: Array, y: Array) -> MachineModel:
         """A machine as good as there was time for, and its band if there was time for all of it.
 
-        Probabilities come from the sigmoids of the machine that was checked, if there is one: those on which the
-        log loss of held-out rows was measured.
+        The sigmoids of probabilities are those of the first machine, for which the log loss of held-out rows is known.
         """
         parts, share, target = self._parts, self._settings.band, self._problem.target
         self._stages.begin(words)
         given, X = X, parts.choice.rows(X)
         kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
         n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
-        calibrates = kind is SupportVectorClassifier and checked is None and _has_folds(parts.loss, y)
-        n_runs = n_machines * (1 + N_FOLDS if calibrates else 1) + (
-            0 if share is None else 2 * (1 + folds_to_fit(len(X)))
-        )
+        calibrates = target.classes is not None and self._first is None and _has_folds(parts.loss, y)
+        n_runs = n_machines * (1 + N_FOLDS if calibrates else 1)
+        n_runs += 0 if share is None else 2 * (1 + folds_to_fit(len(X)))
         course = _Course(self._stages, n_runs)
         kernel, C = parts.choice.kernel, parts.weight(parts.loss)
         machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course)
         if calibrates:
             machine.set_params(probability=True, random_state=self._settings.seed)
         machine.fit(X, y)
-        if checked is not None and checked.has_probabilities and len(checked.machine.classes_) == len(target.classes):
-            machine.calibration_ = checked.machine.calibration_
+        if self._first is not None and target.classes is not None and _knows_all_classes(self._first):
+            machine.calibration_ = self._first.machine.calibration_
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:
@@ -334,4 +338,6 @@ class _Fitter:
             estimator.set_params(callback=None)
         seen = SeenRows.of(given, seed=self._settings.seed)
         metric = None if parts.choice.learned is None else parts.choice.learned.rows
-        return MachineModel(machine, band, self._problem.schema, target, seen, metric)
+        model = MachineModel(machine, band, self._problem.schema, target, seen, metric)
+        self._first = self._first or model
+        return model
