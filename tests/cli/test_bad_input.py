@@ -242,3 +242,18 @@ def test_targets_that_cannot_be_learned(run, tmp_path, command, column, target, 
     result = run(command, "t.csv", "--target", target, "--out", "out", code=ExitCode.INPUT)
     assert words in " ".join(result.output.split())
     only_file_is(tmp_path / "out")
+
+
+@pytest.mark.parametrize("command", ["apply", "predict"])
+def test_a_result_never_replaces_what_it_is_made_from(run, tmp_path, blobs, command):
+    before = blobs.read_bytes()
+    model = tmp_path / "model.csv"  # it is not opened
+    model.write_text("a")
+    for source in (blobs, model):
+        result = run(command, model, blobs, "--out", source, code=ExitCode.USAGE)
+        assert "must not be" in result.output
+    assert (blobs.read_bytes(), model.read_text()) == (before, "a")
+
+
+def test_seeds_that_are_too_large(run, blobs):
+    assert "--seed" in run("map", blobs, "--seed", 2**32, code=ExitCode.USAGE).output

@@ -127,10 +127,8 @@ def test_work_ends_when_it_is_asked_to(arc):
     result = make_map(arc, MapSettings(dim=1), progress=Listener("fitting a principal manifold"))
     assert result.partial
     assert set(result.maps) == {"pca"}
-    diagnosis = diagnose_problem(LearningProblem.read(arc, "angle"), progress=Listener("trying all kernels"))
-    assert diagnosis.partial
-    assert len(diagnosis.model.table_["kernel"]) == 3
-    diagnosis = diagnose_problem(LearningProblem.read(arc, "angle"), progress=Listener("leaving out columns"))
-    assert diagnosis.partial
-    assert len(diagnosis.model.table_["kernel"]) > 12
-    assert not diagnosis.columns
+    for stage in ("learning the metric", "checking on held-out rows"):
+        diagnosis = diagnose_problem(LearningProblem.read(arc, "angle"), progress=Listener(stage))
+        assert diagnosis.partial
+        assert len(diagnosis.model.table_["kernel"]) == 3
+        assert diagnosis.judged is None

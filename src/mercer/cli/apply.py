@@ -37,7 +37,7 @@ def apply_command(
 
     Rows that lie far from the map are flagged: the map has seen nothing like them.
     """
-    path = result_path(out, file, "rows" if inverse else "coordinates")
+    path = result_path(out, file, model, "rows" if inverse else "coordinates")
     with conversation(quiet, as_json) as talk:
         from mercer.report import load_map, read_table
 

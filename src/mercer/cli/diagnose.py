@@ -45,7 +45,7 @@ def diagnose_command(
     """Tell whether a target is complex or noisy, what more data would do, and which columns matter."""
     with conversation(quiet, as_json, time_limit) as talk:
         from mercer.report import LearningProblem, OutputFolder, diagnose_problem, diagnosis_files, read_table
-        from mercer.report.pages import rounded
+        from mercer.report.diagnosis_pages import diagnosis_text
 
         folder = OutputFolder(out or Path(f"{file.stem}-diagnosis"), force=force)
         with talk.working() as work:
@@ -53,4 +53,4 @@ def diagnose_command(
             problem = LearningProblem.read(table, target, drop=tuple(drop or ()), task=task)
             result = diagnose_problem(problem, seed=seed, progress=work)
         files = diagnosis_files(result, command_line(context))
-        talk.report(folder, files, rounded(str(result.model.diagnosis_)))
+        talk.report(folder, files, diagnosis_text(result))

@@ -40,7 +40,7 @@ Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of 
 Thousands = Annotated[
     str | None, typer.Option("--thousands", help="What separates thousands in text: , or . or ' or a space.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same files.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same files.")]
 
 
 def _seconds(value: float | None) -> float | None:

@@ -27,7 +27,7 @@ def predict_command(
 
     Rows that are far from all that the machine has seen are flagged.
     """
-    path = result_path(out, file, "predictions")
+    path = result_path(out, file, model, "predictions")
     with conversation(quiet, as_json) as talk:
         from mercer.report import load_machine, read_table
 

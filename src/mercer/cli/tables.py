@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet", ".csv")
 
 
-def result_path(out: Path | None, file: Path, what: str) -> Path:
-    """Where a result goes; its ending tells its kind."""
+def result_path(out: Path | None, file: Path, model: Path, what: str) -> Path:
+    """Where a result goes; its ending tells its kind. It never replaces what it is made from."""
     path = out or Path(f"{file.stem}-{what}.parquet")
     if path.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"must end in {' or '.join(ENDINGS)}, got {path.name!r}.", param_hint="--out")
+    for source in (file, model):
+        if path.exists() and source.exists() and path.samefile(source):
+            raise typer.BadParameter(f"must not be {source}, which the result is made from.", param_hint="--out")
     return path
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils.extmath import svd_flip
 
+from mercer.manifolds.density import Cells, ManifoldDensity
 from mercer.manifolds.fitting import ManifoldFit, Status
 from mercer.manifolds.latent_kernels import default_kernel
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
@@ -21,6 +22,8 @@ Array = NDArray[Any]
 
 # Half-widths of the box that are tried, as multiples of what the variance along it says.
 _FACTORS = np.linspace(0.6, 1.5, 19)
+# The least noise around a plane, as a share of the variance.
+_LEAST_NOISE = 1e-9
 # Shares of the least variance that are tried as noise if no direction is left for it.
 _SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)
 
@@ -50,6 +53,22 @@ def principal_map(X: Array, space: LatentSpace) -> LatentMap:
         if total > best:
             best, half_widths = total, np.array([h for _, h in found])
     return _affine(mean, half_widths[:, None] * V[:q], space)
+
+
+def normal_density(X: Array, n_components: int) -> ManifoldDensity:
+    """The density of rows whose places on the plane of the principal components are normal: a single, wide cell.
+
+    Boxes are for rows that fill them evenly; a table that is flat need not do so.
+    """
+    mean = X.mean(axis=0)
+    _, values, V = np.linalg.svd(X - mean, full_matrices=False)
+    q = min(n_components, X.shape[1] - 1)
+    variances = values**2 / len(X)
+    noise = max(variances[q:].sum() / (X.shape[1] - q), _LEAST_NOISE * variances.sum())
+    slopes = np.zeros((n_components, 1, X.shape[1]))
+    slopes[:q, 0] = np.sqrt(np.maximum(variances[:q] - noise, 0.0))[:, None] * V[:q]
+    cells = Cells(np.zeros((1, X.shape[1])), slopes, (slopes**2).sum(axis=2), np.eye(n_components)[None], mean)
+    return ManifoldDensity(cells, noise)
 
 
 def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status, cost: Cost | None = None) -> ManifoldFit:

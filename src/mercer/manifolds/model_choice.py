@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
-from mercer.manifolds.affine_maps import constant_map, principal_map
+from mercer.manifolds.affine_maps import constant_map, normal_density, principal_map
 from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import Callback, ManifoldFit, fit_manifold
 from mercer.manifolds.latent_map import LatentBasis, LatentMap
@@ -42,6 +42,8 @@ _MOVES = ((-1, 0), (1, 0), (0, 1), (0, -1))
 _WIDE, _LIGHT, _FROM = (0.8, 1.0, 1.0), (1e-2, 1e-4, 1e-5, 1e-6), (0.0, 0.2, 0.0)
 # A rung of the ladder is climbed for a gain of so many of its standard errors.
 _ERRORS = 2.0
+# Share of the rows, at either end, that do not decide whether a table is flat: a few may lie elsewhere.
+_TRIMMED = 0.1
 # When fits that are compared end: hard ones, soft ones of starts, and those that are followed, curves the latest.
 _HARD, _FIRST = Stopping(1e-3, 6), Stopping(1e-3, 6)
 _FOLLOWED = (Stopping(1e-4, 10), Stopping(1e-3, 3), Stopping(1e-3, 3))
@@ -114,10 +116,12 @@ class ModelChoice:
 
     The ladder is the mean, then principal components and the best manifold for each number of coordinates; a rung is
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
-    that gains nothing is the last. Among manifolds there is no such rule: the best on held-out rows is taken. All
-    starts, in all spaces, are fitted with one width and two penalties. From the best of these, penalties and then
-    widths are followed as long as the density of the held-out rows rises, each from the map before it: narrow kernels
-    and small penalties fold what is not unfolded yet.
+    that gains nothing is the last. A few rows that lie elsewhere do not tell that a table is not flat: the gain over
+    the mean is trimmed. And a density may be better for other reasons than a curve: a manifold must also gain upon
+    places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out
+    rows is taken. All starts, in all spaces, are fitted with one width and two penalties. From the best of these,
+    penalties and then widths are followed as long as the density of the held-out rows rises, each from the map before
+    it: narrow kernels and small penalties fold what is not unfolded yet.
 
     Parameters
     ----------
@@ -176,10 +180,13 @@ class ModelChoice:
                     best, words = rung, [str(rung)]
                     continue
                 gain, error = _gain(rung, best)
-                self._climbed = self._climbed or gain > _ERRORS * error
                 verdict = f"{rung} ({gain:+.3g} ± {error:.2g} in log density per row against {best})"
-                words.append(verdict if gain > _ERRORS * error else f"not {verdict}")
-                best = rung if gain > _ERRORS * error else best
+                better = gain > _ERRORS * error
+                if better and rung.rung == "manifold" and not self.spaces[0][0].is_circle.any():
+                    better, verdict = self._is_curved(rung, verdict)
+                self._climbed = self._climbed or better
+                words.append(verdict if better else f"not {verdict}")
+                best = rung if better else best
         except KeyboardInterrupt:
             self.interrupted = True
             finished = [candidate for candidate in self.candidates if candidate.rung == "manifold"]
@@ -205,7 +212,7 @@ class ModelChoice:
                 yield self._flat("mean", constant_map, spaces[0])
             self._climbed = False
             if not spaces[0].is_circle.any():
-                yield self._flat("pca", principal_map, spaces[0])
+                yield self._plane(spaces[0])
             yield self._best_manifold(spaces)
             if not self._climbed:
                 break
@@ -216,6 +223,26 @@ class ModelChoice:
             return f, ManifoldDensity.of(self._training[fold], f)
 
         return self._noted(rung, space, np.nan, np.nan, "", self._in_folds(fit), map_of(self.some_rows, space))
+
+    def _plane(self, space: LatentSpace) -> Candidate:
+        """Principal components, with places that fill a box evenly or are normal: what is better for most rows."""
+        box = self._flat("pca", principal_map, space)
+        normal = replace(box, log_densities=self._normal_log_densities(space.n_dims))
+        if _gain(normal, box)[0] > 0:
+            self.candidates[-1] = normal
+        return self.candidates[-1]
+
+    def _normal_log_densities(self, n_components: int) -> Array:
+        densities = [normal_density(self.some_rows[train], n_components) for train, _ in self._folds]
+        return np.concatenate([density.log_density(rows) for density, rows in zip(densities, self._test, strict=True)])
+
+    def _is_curved(self, manifold: Candidate, verdict: str) -> tuple[bool, str]:
+        """Whether it is its curves that a manifold gains by; and the verdict, with what speaks against it."""
+        normal = self._normal_log_densities(manifold.n_components)
+        gain, error = mean_and_error(manifold.log_densities - normal)
+        if gain <= _ERRORS * error:
+            return False, f"{verdict[:-1]}, and {gain:+.3g} ± {error:.2g} against a plane with normal places)"
+        return True, verdict
 
     def _best_manifold(self, spaces: Sequence[LatentSpace]) -> Candidate:
         return max((self._best_in(space) for space in spaces), key=lambda c: c.held_out)
@@ -342,9 +369,17 @@ def _check(status: str) -> None:
 
 
 def _gain(new: Candidate, old: Candidate) -> tuple[float, float]:
-    """Mean gain in log density per row, and its standard error."""
+    """Mean gain in log density per row, and its standard error; trimmed where a plane is compared to what is flat."""
     gains = new.log_densities - old.log_densities
-    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    return mean_and_error(gains, _TRIMMED if new.rung == "pca" and old.rung != "manifold" else 0.0)
+
+
+def mean_and_error(values: Array, trimmed: float = 0.0) -> tuple[float, float]:
+    """The mean without a share of the values at either end, and its standard error (Tukey & McLaughlin 1963)."""
+    values, n_left_out = np.sort(values), int(trimmed * len(values))
+    kept = values[n_left_out : len(values) - n_left_out]
+    spread = np.clip(values, kept[0], kept[-1]).std(ddof=1) / (1.0 - 2.0 * trimmed)
+    return float(kept.mean()), float(spread / np.sqrt(len(values)))
 
 
 def _moved(values: Sequence[Any], value: Any, step: int) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class LearningCurveDisplay:
-    """Held-out errors over the number of rows, and what is to be expected of up to twice as many.
+    """Held-out errors over the number of rows, with two standard errors, and what to expect of up to twice as many.
 
     Parameters
     ----------
@@ -83,9 +83,13 @@ class LearningCurveDisplay:
         self.figure_ = ax.figure
         curve = self.curve
         sizes = np.linspace(curve.sizes.min(), 2 * curve.n, 100)
-        ax.plot(sizes, [100 * curve.expected(size) for size in sizes], color=COLORS[1], lw=1.8, label="expected")
-        places = np.repeat(curve.sizes, curve.errors.shape[1])
-        ax.scatter(places, 100 * curve.errors.ravel(), s=16, color=COLORS[0], label="held-out rows", zorder=3)
+        beyond = sizes[sizes >= curve.sizes[-1]]
+        low, high = 100 * np.array([curve.forecast(size) for size in beyond]).T
+        ax.fill_between(beyond, low, high, color=COLORS[1], alpha=0.35, lw=1.0, label="expected")
+        means, spread = 100 * curve.errors.mean(axis=1), 100 * curve.errors.std(axis=1, ddof=1)
+        ax.plot(curve.sizes, means, color=COLORS[0], lw=1.2, zorder=3)
+        errors = 2.0 * spread / np.sqrt(curve.errors.shape[1])
+        ax.errorbar(curve.sizes, means, errors, fmt="o", ms=5, capsize=3, color=COLORS[0], label="held-out rows")
         ax.axvline(curve.n, ymax=0.85, color=INK, lw=1.2, ls=(0, (4, 2)), label="rows there are")
         ax.set_ylim(bottom=0.0, auto=True)
         ax.set_xlabel("rows to learn from")

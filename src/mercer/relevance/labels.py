@@ -101,11 +101,15 @@ class Labels:
             return G[:, 0]
         return (G[:, 0] > 0).astype(int) if G.shape[1] == 1 else np.argmax(G, axis=1)
 
+    def losses(self, G: Array) -> Array:
+        """For each row: whether its class is wrong, or its squared error over that of the best constant."""
+        if self.classes is not None:
+            return np.asarray(self.decided(G) != self.y, dtype=np.float64)
+        return np.asarray(np.mean((self.columns - G) ** 2, axis=1) / self.variance)
+
     def error(self, G: Array) -> float:
         """Share of wrong classes, or squared error over that of the best constant."""
-        if self.classes is not None:
-            return float(np.mean(self.decided(G) != self.y))
-        return float(np.mean((self.columns - G) ** 2) / self.variance)
+        return float(np.mean(self.losses(G)))
 
     @property
     def guess_error(self) -> float:

@@ -23,15 +23,15 @@ _MOST_TEST_ROWS = 1000
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Held-out errors of kernel principal component regression against the number of training rows.
+    """Held-out errors against the number of training rows.
 
     Attributes
     ----------
     sizes : array of shape (n_sizes,)
         Numbers of training rows.
     errors : array of shape (n_sizes, n_repeats)
-        Error on rows that were held out: share of wrong classes, or squared error over that of the best constant; at
-        most that of the best constant.
+        Error on rows that were held out: share of wrong classes, or squared error over that of the best constant.
+        Repeats are other draws of rows, or other parts of the rows that were held out.
     n : int
         Number of rows in all.
     guess_error : float
@@ -53,13 +53,29 @@ class LearningCurve:
         a, b = self._line()
         return float(max(a + b / size, 0.0))
 
+    def forecast(self, size: float) -> tuple[float, float]:
+        """Least and largest error to expect with so many rows: of a power law and of a line a + b / size.
+
+        Both go through the mean error of the largest size, since that is measured, and neither rises with the size.
+        """
+        means, largest = self.errors.mean(axis=1), float(self.sizes[-1])
+        a, b = self._line()
+        line = (a + b / size) / (a + b / largest) if b > 0 else 1.0
+        logs = np.log(np.maximum(means, np.finfo(np.float64).tiny))
+        slope = min(float(np.polyfit(np.log(self.sizes), logs, 1)[0]), 0.0)
+        errors = means[-1] * np.array([line, (size / largest) ** slope])
+        return float(errors.min()), float(errors.max())
+
+    @property
+    def falls(self) -> bool:
+        """Whether more rows have lowered the error by more than chance does, two standard errors."""
+        fall = self.errors[0] - self.errors[-1]
+        return bool(fall.mean() > 2 * fall.std(ddof=1) / np.sqrt(len(fall)))
+
     @property
     def gain(self) -> float:
         """Share of the error that twice as many rows would remove; 0 if it cannot be told from chance."""
-        falls = self.errors[0] - self.errors[-1]
-        if falls.mean() <= 2 * falls.std(ddof=1) / np.sqrt(len(falls)):
-            return 0.0
-        return 1.0 - self.expected(2 * self.n) / self.expected(self.n)
+        return 1.0 - self.expected(2 * self.n) / self.expected(self.n) if self.falls else 0.0
 
     def _line(self) -> tuple[float, float]:
         inverse = np.repeat(1.0 / self.sizes, self.errors.shape[1])

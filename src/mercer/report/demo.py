@@ -17,9 +17,10 @@ from mercer.datasets import make_arc
 from mercer.kernels.blas import allowed_threads
 from mercer.plots import MapDisplay
 from mercer.report.diagnosing import diagnose_problem
+from mercer.report.diagnosis_pages import diagnosis_files, diagnosis_verdict
 from mercer.report.figures import curve_picture, drawing, learning_picture, prediction_picture
 from mercer.report.learning import MachineSettings, fit_machine
-from mercer.report.learning_pages import diagnosis_files, diagnosis_verdict, machine_files, machine_verdict
+from mercer.report.learning_pages import machine_files, machine_verdict
 from mercer.report.map_pages import map_files
 from mercer.report.mapping import MapResult, make_map
 from mercer.report.methods import MapSettings
@@ -96,7 +97,9 @@ def _diagnosis(command: str) -> Findings:
     table = diabetes_table()
     result = diagnose_problem(LearningProblem.read(table, "target"))
     files = diagnosis_files(result, command) | _file(table)
-    return Findings(files, diagnosis_verdict(result), learning_picture(result.model))
+    curve = result.learning_curve
+    assert curve is not None  # hundreds of rows always have one
+    return Findings(files, diagnosis_verdict(result), learning_picture(curve))
 
 
 def _machine(command: str) -> Findings:

@@ -1,27 +1,38 @@
-"""The diagnosis of a learning problem: what kernels can know of the target, and which columns matter."""
+"""The diagnosis of a learning problem: what can be known of the target, by which kernel, and from how many rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
-from mercer.relevance import RelevantDimensions
+from mercer.kernels import Gaussian, widths_for
+from mercer.metrics import LearnedMetric
+from mercer.relevance import LearningCurve, RelevantDimensions
+from mercer.relevance.labels import Labels
+from mercer.report.held_out import MOST_FITTED, HeldOut, held_out_losses, splits
 from mercer.report.progress import Progress, Stages
+from mercer.report.verdicts import Verdict, judge
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.targets import LearningProblem
 
 Array = NDArray[Any]
 
-# Rows that are looked at: estimates hardly change with more, and the work grows with their cube.
-_MOST_ROWS, _MOST_ROWS_FOR_COLUMNS = 2000, 700
+# Rows whose components are looked at, and rows that the metric is refined on.
+_MOST_ROWS, _REFINED_ROWS = 700, 2000
+# With fewer rows nothing is held out.
+_FEWEST_ROWS = 40
 # What is done: a first look at every fourth width, so that there is something to show.
-_FIRST, _ALL, _COLUMNS, _FEW = "a first look", "trying all kernels", "leaving out columns", 4
-# Columns that are left out one at a time, how many of these are looked at together, and widths that are tried.
-_MOST_COLUMNS, _TOGETHER, _WIDTHS = 40, 8, 12
+_FIRST, _METRIC, _HELD_OUT, _FEW = "a first look", "learning the metric", "checking on held-out rows", 4
+# Widths that are known.
+_WIDTHS = 12
+# A metric is learned with about so many evaluations of the likelihood.
+_EVALUATIONS = 400
 
 
 @dataclass(frozen=True)
@@ -33,29 +44,51 @@ class DiagnosisResult:
     problem : LearningProblem
         What was looked at.
     model : RelevantDimensions
-        Over all kernels, or a few Gaussian ones if the work was cut short.
-    y : array
-        The target of the rows that were looked at.
-    columns : list of (str, float)
-        What leaving out each column costs in log-likelihood, over all rows; most first.
+        Components of the kernel that was chosen, or of a few Gaussian ones if the work was cut short, on some rows.
+    rows : array of int
+        Positions of these rows.
     notes, partial : list of str, bool
         What was done, and whether the work was cut short.
+    metric : LearnedMetric or None
+        The kernel that was chosen, with all that it was compared with; None if the work was cut short.
+    held_out : HeldOut or None
+        Errors on rows that were held out; None if there are too few rows, or if the work was cut short.
+    judged : Verdict or None
+        What they say.
+    columns : list of (str, float)
+        How much the prediction changes with each column, in standard deviations of the target for one of the column;
+        most first.
     """
 
     problem: LearningProblem
     model: RelevantDimensions
-    y: Array
-    columns: list[tuple[str, float]]
+    rows: Array
     notes: list[str]
+    metric: LearnedMetric | None = None
+    held_out: HeldOut | None = None
+    judged: Verdict | None = None
+    columns: tuple[tuple[str, float], ...] = ()
     partial: bool = False
 
+    @property
+    def verdict(self) -> str:
+        """What is the case, and what to do: by held-out rows, else by the components."""
+        return self.model.diagnosis_.verdict if self.judged is None else self.judged.text
 
-def kernel_family(X: Array) -> list[Kernel]:
-    """Kernels of several kinds and widths that suit the scale of the rows."""
-    widths = widths_for(X, _WIDTHS)
-    smooth = [Gaussian(float(width)) for width in widths]
-    rough = [Exponential(float(1.0 / width)) for width in widths[:: 2 if len(widths) > 6 else 1]]
-    return [*smooth, *rough, Linear(), Polynomial(2), Polynomial(3)]
+    @property
+    def learning_curve(self) -> LearningCurve | None:
+        """Held-out errors against the number of rows: of the metric, else of the components."""
+        return self.model.diagnosis_.learning_curve if self.judged is None else self.judged.curve
+
+    @property
+    def evidence(self) -> list[str]:
+        """The numbers that it rests on."""
+        of_components = self.model.diagnosis_.evidence
+        if self.judged is None:
+            return of_components
+        measure = "the variance" if self.problem.target.classes is None else "the classes"
+        contradictions = [line for line in of_components if line.startswith("equal rows")]
+        return [*self.judged.evidence(measure), of_components[0], *contradictions]
 
 
 def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progress | None = None) -> DiagnosisResult:
@@ -78,65 +111,115 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     >>> X, y = make_sinc(80, noise=0.1, random_state=0)
     >>> table = table_from_frame(pl.DataFrame({"x": X[:, 0], "y": y}))
     >>> result = diagnose_problem(LearningProblem.read(table, "y"))
-    >>> result.model.diagnosis_.noise
-    'low'
+    >>> result.judged.noise_low < result.judged.noise_high < 0.5
+    True
     """
-    some = _drawn(len(problem.X), _MOST_ROWS, seed)
-    stages = Stages(progress, _plan(len(some), len(problem.schema.groups)))
-    X, y = problem.X[some], problem.y[some]
-    refuse_if_too_large(60.0 * len(X) ** 2 + 24.0 * problem.X.size, f"diagnosing {len(X):,} rows")
-    notes = list(problem.notes)
-    if len(some) < len(problem.X):
-        notes.append(f"{len(some):,} of {len(problem.X):,} rows were drawn at random for the diagnosis.")
-    task = "regression" if problem.target.classes is None else "classification"
-    family = kernel_family(X)
+    n = len(problem.X)
+    fitted = min(n, MOST_FITTED)
+    refuse_if_too_large(24.0 * fitted**2 + 24.0 * problem.X.size, f"diagnosing {n:,} rows")
+    stages = Stages(progress, _plan(n))
     stages.begin(_FIRST)
-    model = RelevantDimensions(family[:_WIDTHS:_FEW], task=task).fit(X, y)
-    columns: list[tuple[str, float]] = []
+    rows = _drawn(problem, seed)
+    task = "regression" if problem.target.classes is None else "classification"
+    family = [Gaussian(float(width)) for width in widths_for(problem.X[rows], _WIDTHS)[::_FEW]]
+    model = RelevantDimensions(family, task=task).fit(problem.X[rows], problem.y[rows])
+    result = DiagnosisResult(problem, model, rows, list(problem.notes))
     try:
-        stages.begin(_ALL)
-        stages.tell(0.0, model.log_likelihood_)
-        model = RelevantDimensions(family, task=task).fit(X, y)
-        stages.begin(_COLUMNS)
-        columns = _column_costs(problem, model, X, y, task, seed, stages, notes)
-        stages.end()
+        return _with_metric(result, task, seed, stages)
     except KeyboardInterrupt:
-        return DiagnosisResult(problem, model, y, columns, notes, partial=True)
-    return DiagnosisResult(problem, model, y, columns, notes)
+        return replace(result, partial=True)
 
 
-def _plan(n_rows: int, n_columns: int) -> dict[str, float]:
-    """About how long each stage takes beside the others."""
-    every, one_column = 2.0 * (n_rows / 1000) ** 2.6, 0.06 * (min(n_rows, _MOST_ROWS_FOR_COLUMNS) / 700) ** 2
-    return {_FIRST: 0.28 * every, _ALL: every, _COLUMNS: one_column * (1 + min(n_columns, _MOST_COLUMNS))}
+def _with_metric(first: DiagnosisResult, task: str, seed: int, stages: Stages) -> DiagnosisResult:
+    """The diagnosis with a learned metric, held-out rows and boosted trees."""
+    problem, rows = first.problem, first.rows
+    X, y = problem.X, problem.y
+    parts = splits(X, seed) if len(X) >= _FEWEST_ROWS else []
+    stages.begin(_METRIC)
+    # The only metric of many rows must not have seen those that are held out.
+    learned = parts[0].learned if len(parts) == 1 else np.arange(len(X))
+    metric = _learned(problem, learned, seed, stages)
+    model = RelevantDimensions(metric.kernel_, task=task, intercept=True).fit(metric.transform(X[rows]), y[rows])
+    columns = tuple(_importance(problem, metric))
+    stages.begin(_HELD_OUT)
+    result = replace(first, model=model, metric=metric, columns=columns)
+    if not parts:
+        stages.end()
+        return result
+    labels = Labels.read("diagnosis", y, task)
+    metrics = iter([metric]) if len(parts) == 1 else _metrics_of_folds(problem, metric, parts, seed, stages)
+    held_out = held_out_losses(problem, labels, parts, metrics, seed)
+    stages.end()
+    notes = [*first.notes, _held_out_note(parts, held_out)]
+    return replace(result, held_out=held_out, judged=judge(held_out, _noise(metric, labels)), notes=notes)
 
 
-def _column_costs(
-    problem: LearningProblem, model: RelevantDimensions, X: Array, y: Array, task: str, seed: int, stages: Stages,
-    notes: list[str],
-) -> list[tuple[str, float]]:  # fmt: skip
+def _learned(
+    problem: LearningProblem, rows: Array, seed: int, stages: Stages, *, start: float = 0.0, share: float = 1.0,
+    **options: Any,
+) -> LearnedMetric:  # fmt: skip
+    """A metric of some rows, which is told of as a share of the stage; raises `KeyboardInterrupt` if it is to end."""
+    groups = [group for group in problem.schema.groups.values() if len(group) > 1]
+
+    def tell(iteration: int, objective: float) -> bool:
+        return stages.tell(start + share * min(iteration / _EVALUATIONS, 1.0), objective)
+
+    metric = LearnedMetric(groups=groups, refine_rows=_REFINED_ROWS, random_state=seed, callback=tell, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a search that was interrupted is not used
+        metric.fit(problem.X[rows], problem.y[rows])
+    if metric.status_ == "interrupted":
+        raise KeyboardInterrupt
+    return metric
+
+
+def _metrics_of_folds(
+    problem: LearningProblem, chosen: LearnedMetric, parts: list[Any], seed: int, stages: Stages
+) -> Iterator[LearnedMetric]:
+    """The kernel that was chosen, with a metric that has not seen the rows that are held out."""
+    is_rotated = bool(np.any(chosen.components_ - np.diag(chosen.components_.diagonal())))
+    options = {"kernel": type(chosen.kernel_).__name__, "rotation": "auto" if is_rotated else "none"}
+    share = 1.0 / len(parts)
+    for i, part in enumerate(parts):
+        yield _learned(problem, part.learned, seed, stages, start=i * share, share=share, **options)
+
+
+def _noise(metric: LearnedMetric, labels: Labels) -> float:
+    """The error that the likelihood's noise makes, at least: of classes half of their Gini impurity, given the row."""
+    if labels.classes is None:
+        return metric.noise_
+    shares = np.bincount(labels.y) / len(labels)
+    return 0.5 * metric.noise_ * float(np.sum(shares * (1.0 - shares)))
+
+
+def _importance(problem: LearningProblem, metric: LearnedMetric) -> list[tuple[str, float]]:
     groups = problem.schema.groups
-    if len(groups) < 2:
-        return []
-    some = _drawn(len(X), _MOST_ROWS_FOR_COLUMNS, seed)
-    if task == "classification" and len(np.unique(y[some])) < len(np.unique(y)):
-        some = np.arange(len(X))
-    X, y = X[some], y[some]
-    tried = list(groups)[:_MOST_COLUMNS]
-    if len(tried) < len(groups):
-        notes.append(f"Only the first {_MOST_COLUMNS} columns were left out one at a time.")
-    everything = np.arange(X.shape[1])
-    left = [everything, *(np.setdiff1d(everything, groups[name]) for name in tried)]
-    kernels = [model.kernel_.on(columns.tolist()) for columns in left]
-    likelihoods: list[float] = []
-    for start in range(0, len(kernels), _TOGETHER):
-        if stages.tell(start / len(kernels), model.log_likelihood_):
-            raise KeyboardInterrupt
-        family = RelevantDimensions(kernels[start : start + _TOGETHER], task=task).fit(X, y)
-        likelihoods += family.table_["log_likelihood"]
-    costs = [(name, len(X) * (likelihoods[0] - without)) for name, without in zip(tried, likelihoods[1:], strict=True)]
-    return sorted(costs, key=lambda pair: -pair[1])
+    found = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in groups.items()]
+    return sorted(found, key=lambda pair: -pair[1])
 
 
-def _drawn(n: int, most: int, seed: int) -> Array:
-    return np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+def _held_out_note(parts: list[Any], held_out: HeldOut) -> str:
+    if len(parts) > 1:
+        return f"Each of {len(parts)} parts of the rows was held out in turn, and the metric learned from the others."
+    part = parts[0]
+    note = f"{len(part.held_out):,} of {held_out.n:,} rows were held out."
+    if held_out.sizes[-1] < len(part.learned):
+        note += f" The kernel machine learned from {held_out.sizes[-1]:,} of the others at most."
+    return note
+
+
+def _plan(n_rows: int) -> dict[str, float]:
+    """About how long each stage takes beside the others."""
+    metric = 0.5 + 4.0 * min(n_rows / 1000, 2.0)
+    return {_FIRST: 1.0, _METRIC: metric, _HELD_OUT: metric + 4.0 * (min(n_rows, MOST_FITTED) / MOST_FITTED) ** 3}
+
+
+def _drawn(problem: LearningProblem, seed: int) -> Array:
+    """Rows whose components are looked at: of each class, if there are classes."""
+    n, y = len(problem.y), problem.y
+    if n <= _MOST_ROWS:
+        return np.arange(n)
+    some = np.random.default_rng(seed).choice(n, _MOST_ROWS, replace=False)
+    if problem.target.classes is not None:
+        some = np.union1d(some, np.unique(y, return_index=True)[1])
+    return np.sort(some)

@@ -22,7 +22,6 @@ from mercer.plots import (
     DecodedGridDisplay,
     DenoisedDisplay,
     ExplainedVarianceDisplay,
-    KernelKindsDisplay,
     LatentMapDisplay,
     LearningCurveDisplay,
     ModelChoiceDisplay,
@@ -36,7 +35,7 @@ from mercer.report.map_data import pixel_ends
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mercer.relevance import RelevantDimensions
+    from mercer.relevance import LearningCurve, RelevantDimensions
     from mercer.report.mapping import MapResult
     from mercer.tables.targets import Target
 
@@ -222,16 +221,11 @@ def _drawn(draw: Callable[..., Any], estimator: Any, width: float, height: float
 # Diagnoses -----------------------------------------------------------------------------------------------------------
 
 
-def kernels_picture(model: RelevantDimensions) -> Markup:
-    """The likelihood and the noise of all kernels."""
-    with drawing(9.2, 3.6) as picture:
-        KernelKindsDisplay.from_estimator(model, ax=picture.figure.subplots(1, 2))
+def learning_picture(curve: LearningCurve) -> Markup:
+    """Held-out errors against the number of rows, and what to expect of more."""
+    with drawing(5.2, 3.4) as picture:
+        LearningCurveDisplay(curve=curve).plot(picture.figure.subplots())
         return picture.svg()
-
-
-def learning_picture(model: RelevantDimensions) -> Markup:
-    """Held-out errors against the number of rows."""
-    return _drawn(LearningCurveDisplay.from_estimator, model, 5.2, 3.4)
 
 
 def denoised_picture(model: RelevantDimensions, y: Array, target: Target) -> Markup:

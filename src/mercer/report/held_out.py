@@ -1,60 +1,138 @@
-"""How good predictions are on rows that were held out, beside those of others."""
+"""Errors of kernels and of boosted trees on the same rows, which none of them was fitted to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
-from mercer.report.machine_models import probability_column
-from mercer.tables.targets import Target
+from mercer.metrics import LearnedMetric
+from mercer.metrics.choice import Split, shuffled
+from mercer.relevance import LearningCurve
+from mercer.relevance.labels import Labels
+from mercer.report.rivals import boosted_trees_values
+from mercer.tables.targets import LearningProblem
 
 Array = NDArray[Any]
 
-# Probabilities below this count as this: a class that was never seen costs much, but not all.
-_LEAST_PROBABILITY = 1e-6
-# Standard errors of a mean difference that are not chance.
-_CLEAR = 2.0
+# With so many rows one part is held out; with fewer each of some folds, and the metric is learned again for each.
+_MANY_ROWS, _N_FOLDS = 2500, 4
+# Rows that are held out of many: which share, and the bounds.
+_SHARE, _LEAST_HELD_OUT, _MOST_HELD_OUT = 0.2, 600, 3000
+# Most rows that a kernel machine is fitted to: it factors a matrix of their size.
+MOST_FITTED = 8000
+# Parts of the rows that the machine is fitted to, so that the error can be seen to fall.
+_PARTS = (4, 2, 1)
+# The held-out rows make so many groups, whose errors tell how far chance goes.
+_N_GROUPS = 10
 
 
-def losses(predicted: pl.DataFrame, target: Target, truth: Array) -> Array:
-    """What each prediction costs: 1 for a wrong class and 0 for a right one, or the squared error."""
-    values = predicted[target.name].to_numpy()
-    return np.asarray(values != truth if target.classes is not None else (values - truth) ** 2, dtype=np.float64)
+@dataclass(frozen=True)
+class HeldOut:
+    """Losses on rows that were held out: whether the class is wrong, or squared error over that of the best constant.
+
+    Attributes
+    ----------
+    n : int
+        Rows in all.
+    sizes : array of shape (n_sizes,)
+        Numbers of rows that the kernel machines were fitted to.
+    kernel : array of shape (n_sizes, n_held_out)
+        Losses of kernel ridge regression in the metric, the mean over machines fitted to different parts of the rows.
+    trees : array of shape (n_held_out,)
+        Losses of boosted trees that were fitted to the largest of these numbers of rows.
+    trees_of_all : array of shape (n_held_out,)
+        The same after learning from all rows that were not held out.
+    guess_error : float
+        Error of the best constant.
+    rows, values : arrays
+        Positions of the rows that were held out, and what the kernel machine says of them.
+    """
+
+    n: int
+    sizes: Array
+    kernel: Array
+    trees: Array
+    trees_of_all: Array
+    guess_error: float
+    rows: Array
+    values: Array
+
+    def curve(self) -> LearningCurve:
+        """Errors of the kernel machine against the number of rows, in groups of the rows that were held out."""
+        groups = np.array_split(self.kernel, min(_N_GROUPS, self.kernel.shape[1]), axis=1)
+        return LearningCurve(self.sizes, np.column_stack([g.mean(axis=1) for g in groups]), self.n, self.guess_error)
 
 
-def log_loss(predicted: pl.DataFrame, truth: Array) -> float:
-    """Mean negative logarithm of the probabilities of the true classes; NaN without probabilities."""
-    given = [predicted[name].to_numpy() if (name := probability_column(label)) in predicted.columns else None
-             for label in truth]  # fmt: skip
-    if all(column is None for column in given):
-        return np.nan
-    probabilities = np.array([0.0 if column is None else column[row] for row, column in enumerate(given)])
-    return -float(np.mean(np.log(np.maximum(probabilities, _LEAST_PROBABILITY))))
+def splits(X: Array, seed: int) -> list[Split]:
+    """Rows to learn from, in random order, and rows to hold out; equal rows are not parted."""
+    order, ranks = shuffled(X, np.random.default_rng(seed))
+    n = len(order)
+    if n < _MANY_ROWS:
+        fold = ranks % _N_FOLDS
+        return [Split(order[fold != k], order[fold == k]) for k in range(_N_FOLDS) if np.any(fold == k)]
+    n_held_out = int(np.clip(_SHARE * n, _LEAST_HELD_OUT, _MOST_HELD_OUT))
+    first = int(np.searchsorted(ranks, ranks[n - n_held_out]))
+    return [Split(order[:first], order[first:])]
 
 
-def are_clearly_less(ours: Array, others: Array) -> bool:
-    """Whether losses of the same rows are less in the mean, by more than two standard errors of the difference."""
-    gain = others - ours
-    return len(gain) > 1 and bool(gain.mean() > _CLEAR * gain.std(ddof=1) / np.sqrt(len(gain)))
+def held_out_losses(
+    problem: LearningProblem, labels: Labels, parts: list[Split], metrics: Iterator[LearnedMetric], seed: int
+) -> HeldOut:
+    """Losses on the rows that are held out, with one metric for each split."""
+    fewest = min(min(len(part.learned) for part in parts), MOST_FITTED)
+    sizes = np.array([fewest // n_parts for n_parts in _PARTS])
+    kernel: list[Array] = []
+    trees: list[Array] = []
+    trees_of_all: list[Array] = []
+    values: list[Array] = []
+    for part, metric in zip(parts, metrics, strict=True):
+        losses, last = _of_kernel(metric, problem.X, labels, part, sizes)
+        kernel.append(losses)
+        values.append(last)
+        trees.append(_of_trees(problem, labels, Split(part.learned[:fewest], part.held_out), seed))
+        more = len(part.learned) > fewest and fewest == MOST_FITTED
+        trees_of_all.append(_of_trees(problem, labels, part, seed) if more else trees[-1])
+    return HeldOut(
+        len(labels), sizes, np.hstack(kernel), np.concatenate(trees), np.concatenate(trees_of_all),
+        labels.guess_error, np.concatenate([part.held_out for part in parts]), np.vstack(values),
+    )  # fmt: skip
 
 
-def errors(held_out: pl.DataFrame, target: Target, y_train: Array, truth: Array) -> tuple[float, float]:
-    """Error of the predictions, and of the best constant: share of wrong classes, or root mean square."""
-    predicted = held_out[target.name].to_numpy()
-    if target.classes is not None:
-        values, counts = np.unique(y_train, return_counts=True)
-        return float(np.mean(predicted != truth)), float(np.mean(truth != values[np.argmax(counts)]))
-    mean = float(y_train.mean()) * target.scale + target.center
-    return float(np.sqrt(np.mean((predicted - truth) ** 2))), float(np.sqrt(np.mean((truth - mean) ** 2)))
+def _of_kernel(metric: LearnedMetric, X: Array, labels: Labels, part: Split, sizes: Array) -> tuple[Array, Array]:
+    """Losses for each number of rows, and the values of the last machine."""
+    A, new_rows = metric.transform(X[part.learned]), metric.transform(X[part.held_out])
+    Y, truth = labels.columns[part.learned], labels.take(part.held_out)
+    losses = np.zeros((len(sizes), len(part.held_out)))
+    for i, (size, n_parts) in enumerate(zip(sizes, _PARTS, strict=True)):
+        for start in range(0, size * n_parts, size):
+            rows = slice(start, start + size)
+            values = ridge_values(metric, A[rows], Y[rows], new_rows)
+            losses[i] += truth.losses(values) / n_parts
+    return losses, values
 
 
-def coverage(held_out: pl.DataFrame, target: Target) -> float:
-    """Share of held-out targets in the band; NaN without one."""
-    if f"{target.name}_low" not in held_out.columns:
-        return np.nan
-    truth = held_out["truth"]
-    inside = (truth >= held_out[f"{target.name}_low"]) & (truth <= held_out[f"{target.name}_high"])
-    return float(np.mean(inside.to_numpy()))
+def ridge_values(metric: LearnedMetric, A: Array, Y: Array, new_rows: Array) -> Array:
+    """Kernel ridge regression with an unpenalised constant, at new rows."""
+    K = np.asarray(metric.kernel_(A))
+    np.fill_diagonal(K, K.diagonal() + metric.penalty_)
+    factor = cho_factor(K, overwrite_a=True, check_finite=False)
+    solution = cho_solve(factor, np.column_stack([np.ones(len(Y)), Y]), check_finite=False)
+    offset = solution[:, 1:].sum(axis=0) / solution[:, 0].sum()
+    coef = solution[:, 1:] - solution[:, :1] * offset
+    return np.asarray(metric.kernel_(new_rows, A) @ coef + offset)
+
+
+def _of_trees(problem: LearningProblem, labels: Labels, part: Split, seed: int) -> Array:
+    """Losses of boosted trees."""
+    X, y = problem.X, problem.y
+    if labels.classes is not None and len(np.unique(y[part.learned])) < 2:
+        return np.asarray(y[part.held_out] != y[part.learned[0]], dtype=np.float64)
+    guess = boosted_trees_values(X[part.learned], y[part.learned], X[part.held_out], problem.target, seed)
+    if labels.classes is not None:
+        return np.asarray(guess != y[part.held_out], dtype=np.float64)
+    return labels.take(part.held_out).losses(guess[:, None])

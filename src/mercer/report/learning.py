@@ -29,11 +29,11 @@ from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVector
 from mercer.machines.bands import folds_to_fit
 from mercer.machines.classifier import N_FOLDS
 from mercer.report.fit_warnings import in_plain_words, unsettled
-from mercer.report.held_out import are_clearly_less, coverage, errors, log_loss, losses
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
 from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees
+from mercer.report.scores import are_clearly_less, coverage, errors, log_loss, losses
 from mercer.report.seen_rows import SeenRows
 from mercer.solvers import Iterate
 from mercer.tables.errors import InputError
@@ -323,7 +323,8 @@ class _Fitter:
             machine.set_params(probability=True, random_state=self._settings.seed)
         machine.fit(X, y)
         if self._first is not None and target.classes is not None and _knows_all_classes(self._first):
-            machine.calibration_ = self._first.machine.calibration_
+            known = self._first.machine.calibration_
+            machine.set_params(probability=known is not None).calibration_ = known
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:

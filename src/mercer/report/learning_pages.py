@@ -1,4 +1,4 @@
-"""What the reports and summaries of diagnoses and machines say."""
+"""What the reports and summaries of machines say."""
 
 from __future__ import annotations
 
@@ -6,71 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.diagnosing import DiagnosisResult
-from mercer.report.figures import denoised_picture, kernels_picture, learning_picture, prediction_picture
+from mercer.report.figures import prediction_picture
 from mercer.report.learning import MachineResult
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
 from mercer.report.pages import render, rounded, versions
 from mercer.report.stored_models import stored_machine
-
-
-def diagnosis_files(result: DiagnosisResult, command: str) -> dict[str, bytes]:
-    """The files of a diagnosis: report and summary."""
-    return {
-        "report.html": diagnosis_page(result, command),
-        "summary.json": json_bytes(diagnosis_summary(result, command)),
-    }
-
-
-def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
-    """All figures of a diagnosis, for programs."""
-    model, diagnosis = result.model, result.model.diagnosis_
-    curve = diagnosis.learning_curve
-    return {
-        "kind": "diagnosis", "partial": result.partial, "verdict": diagnosis.verdict, "evidence": _evidence(result),
-        "dimension": model.dimension_, "noise_level": model.noise_level_, "log_likelihood": model.log_likelihood_,
-        "kernel": repr(model.kernel_),
-        "learning_curve": None if curve is None else {
-            "rows": curve.sizes, "errors": curve.errors, "expected_now": curve.expected(curve.n),
-            "expected_with_twice_the_rows": curve.expected(2 * curve.n),
-        },
-        "columns": dict(result.columns), "table": result.problem.table.name, "target": result.problem.target.name,
-        "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
-        "notes": result.notes, "warnings": result.problem.warnings, "command": command, "versions": versions(),
-    }  # fmt: skip
-
-
-def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
-    """The report of a diagnosis."""
-    model, diagnosis = result.model, result.model.diagnosis_
-    largest = max((abs(cost) for _, cost in result.columns), default=1.0) or 1.0
-    return render(
-        "diagnosis.html.j2",
-        title=f"What can be known of {result.problem.target.name}",
-        result=result,
-        verdict=diagnosis_verdict(result),
-        evidence=_evidence(result),
-        kernel=rounded(repr(model.kernel_)),
-        kernels=kernels_picture(model),
-        curve=None if diagnosis.learning_curve is None else learning_picture(model),
-        denoised=denoised_picture(model, result.y, result.problem.target),
-        columns=[(name, 100 * max(cost, 0.0) / largest, f"{cost:+.1f}", False) for name, cost in result.columns],
-        command=command,
-        versions=versions(),
-    )
-
-
-def diagnosis_verdict(result: DiagnosisResult) -> str:
-    """What the problem is, in a sentence."""
-    verdict = result.model.diagnosis_.verdict
-    return f"{verdict[0].upper()}{verdict[1:]}."
-
-
-def _evidence(result: DiagnosisResult) -> list[str]:
-    diagnosis = result.model.diagnosis_
-    lines = [*diagnosis.evidence, *([diagnosis.over_kernels] if diagnosis.over_kernels else [])]
-    return [rounded(line[0].upper() + line[1:] + ".") for line in lines]
 
 
 def machine_files(result: MachineResult, command: str) -> dict[str, bytes]:
@@ -91,8 +32,8 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
         "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
         "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result),
-        "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss),
-        "C": result.C, "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
+        "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel),
+        "loss": repr(result.loss), "C": result.C, "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
         "table": result.problem.table.name, "target": result.problem.target.name,
         "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
         "notes": result.problem.notes, "warnings": result.warnings, "command": command,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -15,8 +16,13 @@ from mercer.tables.targets import Target
 Array = NDArray[Any]
 
 
+def boosted_trees_values(X: Array, y: Array, new_rows: Array, target: Target, seed: int) -> Array:
+    """What scikit-learn's boosted trees, with their defaults, say of other rows: numbers like y, or classes."""
+    return _predicted(X, y, new_rows, target, seed)[0]
+
+
 def boosted_trees(X: Array, y: Array, new_rows: Array, target: Target, seed: int) -> pl.DataFrame:
-    """Predictions of scikit-learn's boosted trees, with its defaults, and the probabilities of classes.
+    """Predictions of scikit-learn's boosted trees, with their defaults, and the probabilities of classes.
 
     Parameters
     ----------
@@ -29,12 +35,20 @@ def boosted_trees(X: Array, y: Array, new_rows: Array, target: Target, seed: int
     seed : int
         Of the trees.
     """
+    values, probabilities = _predicted(X, y, new_rows, target, seed)
+    if target.classes is None:
+        return pl.DataFrame({target.name: values * target.scale + target.center})
+    columns: dict[str, Any] = {target.name: [str(name) for name in values]}
+    return pl.DataFrame(columns | {probability_column(name): column for name, column in probabilities.items()})
+
+
+def _predicted(X: Array, y: Array, new_rows: Array, target: Target, seed: int) -> tuple[Array, dict[str, Array]]:
+    """Values of other rows, and the probabilities of each class."""
     kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
     with threadpool_limits(1, "openmp"):  # threads that wait for a busy core take twenty times as long
         trees = kind(random_state=seed).fit(X, y)
-        predicted = trees.predict(new_rows)
+        values = np.asarray(trees.predict(new_rows))
         if target.classes is None:
-            return pl.DataFrame({target.name: predicted * target.scale + target.center})
+            return values, {}
         P = trees.predict_proba(new_rows)
-    columns: dict[str, Any] = {target.name: [str(name) for name in predicted]}
-    return pl.DataFrame(columns | {probability_column(str(name)): P[:, k] for k, name in enumerate(trees.classes_)})
+    return values, {str(name): P[:, k] for k, name in enumerate(trees.classes_)}

@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 
-from mercer.report.held_out import are_clearly_less, log_loss, losses
+from mercer.report.scores import are_clearly_less, log_loss, losses
 from mercer.tables.targets import Target
 
 
