@@ -335,9 +335,15 @@ def test_fit_and_predict_numbers_with_a_band(run, tmp_path, sinc):
 def test_fit_and_predict_classes(run, tmp_path, blobs):
     run("fit", blobs.name, "--target", "kind", "--out", "o")
     run("predict", "o/model.skops", blobs.name, "--out", "p.csv")
-    assert (pl.read_csv(tmp_path / "p.csv")["kind"] == blob_frame()["kind"]).mean() > 0.9
+    predicted = pl.read_csv(tmp_path / "p.csv")
+    assert (predicted["kind"] == blob_frame()["kind"]).mean() > 0.9
+    columns = [f"probability of {name}" for name in sorted(set(blob_frame()["kind"]))]
+    np.testing.assert_allclose(predicted.select(columns).to_numpy().sum(axis=1), 1.0)
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    assert 0 < summary["log_loss"] < 0.5
+    assert summary["log_loss_of_boosted_trees"] > 0
     said = run("fit", blobs.name, "--target", "kind", "--loss", "huber", "--out", "o", code=ExitCode.INPUT).output
-    assert "--loss must be one of hinge" in said
+    assert "--loss must be one of squared_hinge, hinge" in said
     said = run("fit", blobs.name, "--target", "kind", "--band", "0.9", "--out", "o", code=ExitCode.INPUT).output
     assert "--band is for numbers" in said
     for options in (("--loss", "magic"), ("--kernel", "magic"), ("--band", "1.5")):

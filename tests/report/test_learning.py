@@ -9,9 +9,9 @@ from sklearn.svm import SVC, SVR
 from mercer.report import InputError, LearningProblem, MachineSettings, diagnose_problem, fit_machine, table_from_frame
 from mercer.report.learning import _split
 from mercer.report.learning_pages import machine_verdict
-from mercer.report.machine_errors import in_standard_errors
 from mercer.report.progress import Progress
-from mercer.report.rivals import boosted_trees_error, boosted_trees_values
+from mercer.report.rivals import boosted_trees, boosted_trees_values
+from mercer.report.scores import in_standard_errors
 from mercer.tables.targets import Target
 
 
@@ -159,7 +159,7 @@ def test_boosted_trees_hear_that_they_are_to_end():
         return share >= 0.3
 
     with pytest.raises(KeyboardInterrupt):
-        boosted_trees_error(X, X[:, 0], X, X[:, 0], Target("y"), 0, ended)
+        boosted_trees(X, X[:, 0], X, Target("y"), 0, ended)
     assert shares == [0.1, 0.2, 0.3]
 
 

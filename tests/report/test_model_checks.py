@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from mercer.kernels import Gaussian, Linear, Periodized, Polynomial
+from mercer.losses import Squared
 from mercer.manifolds import LatentBasis, LatentSpace
 from mercer.manifolds.tables import Tables
 from mercer.manifolds.ukr.units import LatentUnits
@@ -176,6 +177,7 @@ MACHINES = [
     ("three", turn("machine.classes_", shorter), "classes_ of its SupportVectorClassifier must have the shape (3)"),
     ("three", turn("machine", lambda _: _a_machine("y", 0.8).machine), "the machine must be SupportVectorClassifier"),
     ("three", put("machine.calibration_", 1), "calibration_ of its SupportVectorClassifier must be NoneType or"),
+    ("two", put("machine.loss_", Squared()), "loss_ of its SupportVectorClassifier must be Hinge or SquaredHinge or"),
 ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from mercer.solvers import Solver
 Array = NDArray[Any]
 
 # Folds whose decision values the probabilities are fitted to, if every class has as many samples.
-_FOLDS = 5
+N_FOLDS = 5
 
 
 def _has_probabilities(machine: Classifier) -> bool:
@@ -131,7 +131,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         if not self._needs_calibration:
             return None
         codes = self._codes[used]
-        n_folds = min(_FOLDS, int(np.bincount(codes).min()))
+        n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
         random_state = check_random_state(self.random_state)
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
         weight = checked_weights(self, sample_weight, len(self._codes))

@@ -6,8 +6,9 @@ the files that `map_files`, `diagnosis_files` or `machine_files` give into an `O
 
 from mercer.report.diagnosing import DiagnosisResult, diagnose_problem
 from mercer.report.diagnosis_pages import diagnosis_files
-from mercer.report.learning import MachineModel, MachineResult, MachineSettings, fit_machine
+from mercer.report.learning import MachineResult, MachineSettings, fit_machine
 from mercer.report.learning_pages import machine_files
+from mercer.report.machine_models import MachineModel
 from mercer.report.map_models import MapModel
 from mercer.report.map_pages import map_files
 from mercer.report.mapping import MapResult, make_map

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
+from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
@@ -29,7 +29,7 @@ _MOST_ROWS, _REFINED_ROWS = 700, 2000
 _FEWEST_ROWS = 40
 # What is done: a first look at every fourth width, so that there is something to show.
 _FIRST, _METRIC, _HELD_OUT, _FEW = "a first look", "learning the metric", "checking on held-out rows", 4
-# Widths of each kind of kernel.
+# Widths that are known.
 _WIDTHS = 12
 # A metric is learned with about so many evaluations of the likelihood.
 _EVALUATIONS = 400
@@ -91,14 +91,6 @@ class DiagnosisResult:
         return [*self.judged.evidence(measure), of_components[0], *contradictions]
 
 
-def kernel_family(X: Array) -> list[Kernel]:
-    """Kernels of several kinds and widths that suit the scale of the rows."""
-    widths = widths_for(X, _WIDTHS)
-    smooth = [Gaussian(float(width)) for width in widths]
-    rough = [Exponential(float(1.0 / width)) for width in widths[:: 2 if len(widths) > 6 else 1]]
-    return [*smooth, *rough, Linear(), Polynomial(2), Polynomial(3)]
-
-
 def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progress | None = None) -> DiagnosisResult:
     """Diagnose a learning problem.
 
@@ -129,7 +121,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     stages.begin(_FIRST)
     rows = _drawn(problem, seed)
     task = "regression" if problem.target.classes is None else "classification"
-    family = kernel_family(problem.X[rows])[:_WIDTHS:_FEW]
+    family = [Gaussian(float(width)) for width in widths_for(problem.X[rows], _WIDTHS)[::_FEW]]
     model = RelevantDimensions(family, task=task).fit(problem.X[rows], problem.y[rows])
     result = DiagnosisResult(problem, model, rows, list(problem.notes))
     try:

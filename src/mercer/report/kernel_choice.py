@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels import Gaussian, Kernel, widths_for
+from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
 from mercer.machines import KernelRidge
 from mercer.metrics import LearnedMetric
 from mercer.relevance import RelevantDimensions
-from mercer.report.diagnosing import kernel_family
 from mercer.report.progress import Stages
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
@@ -24,6 +23,8 @@ KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
 METRICS = ("auto", "none")
 # Rows that the kernel and the penalty are chosen on, and kernels that are tried before the next word.
 MOST_ROWS, _TOGETHER = 1000, 4
+# Widths of each kind of kernel.
+_WIDTHS = 12
 # A metric is learned with about so many evaluations of the likelihood.
 _EVALUATIONS = 400
 # Pairs of columns that are told of, and the least share of the variance that is worth it.
@@ -162,9 +163,11 @@ def _noise(ridge: KernelRidge) -> float:
 
 
 def _family(X: Array, name: str) -> list[Kernel]:
+    """Kernels of several kinds and widths that suit the scale of the rows, or those of one kind."""
     if name == "gaussian":
         return [Gaussian(float(width)) for width in widths_for(X)]
-    family = kernel_family(X)
-    if name == "auto":
-        return family
-    return [kernel for kernel in family if type(kernel).__name__.lower() == name]
+    widths = widths_for(X, _WIDTHS)
+    smooth = [Gaussian(float(width)) for width in widths]
+    rough = [Exponential(float(1.0 / width)) for width in widths[:: 2 if len(widths) > 6 else 1]]
+    family = [*smooth, *rough, Linear(), Polynomial(2), Polynomial(3)]
+    return [kernel for kernel in family if name in ("auto", type(kernel).__name__.lower())]

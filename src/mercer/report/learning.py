@@ -27,17 +27,25 @@ from mercer.losses import (
 )
 from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.bands import folds_to_fit
+from mercer.machines.classifier import N_FOLDS
 from mercer.report.fit_warnings import in_plain_words, unsettled
-from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, MetricRows, choose_kernel, learns_metric
-from mercer.report.machine_errors import coverage_of_band, errors_on_held_out
+from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
+from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
-from mercer.report.rivals import boosted_trees_error
-from mercer.report.seen_rows import SeenRows, far_note, unknown_note
+from mercer.report.rivals import boosted_trees
+from mercer.report.scores import (
+    are_clearly_less,
+    coverage,
+    in_standard_errors,
+    log_loss,
+    losses,
+    losses_of_guessing,
+    mean_error,
+)
+from mercer.report.seen_rows import SeenRows
 from mercer.solvers import Iterate
-from mercer.tables.dates import DATES
 from mercer.tables.errors import InputError
 from mercer.tables.memory import refuse_if_too_large
-from mercer.tables.schema import TableSchema
 from mercer.tables.targets import LearningProblem, Target
 
 Array = NDArray[Any]
@@ -50,8 +58,8 @@ REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
     "huber": lambda noise: Huber(noise),
 }
 CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
-    "hinge": lambda noise: Hinge(),
     "squared_hinge": lambda noise: SquaredHinge(),
+    "hinge": lambda noise: Hinge(),
     "logistic": lambda noise: Logistic(),
 }
 LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
@@ -87,69 +95,6 @@ class MachineSettings:
 
 
 @dataclass(frozen=True)
-class MachineModel:
-    """A machine as it is stored.
-
-    Attributes
-    ----------
-    machine : estimator
-        Of standardised rows and targets; of rows in the metric if there is one.
-    band : QuantileBand or None
-        Of the same.
-    schema, target : TableSchema, Target
-        How tables become rows, and what predictions mean.
-    seen : SeenRows or None
-        What it was fitted to; the first model files did not tell.
-    metric : MetricRows or None
-        How the columns count.
-    """
-
-    machine: Any
-    band: Any
-    schema: TableSchema
-    target: Target
-    seen: SeenRows | None = None
-    metric: MetricRows | None = None
-
-    def predict_table(self, frame: pl.DataFrame, *, impute: bool = False) -> tuple[pl.DataFrame, list[str]]:
-        """Predictions for the rows of a table, with what tells them apart, and which of them are far; and notes."""
-        X, notes = self.schema.matrix(frame, allow_missing_columns=impute)
-        unknown = np.asarray(np.isnan(X).all(axis=1))
-        notes = [*notes, *unknown_note(unknown, "and the prediction for a row of means")]
-        result = self._with_dates(self.predict(X))
-        if self.seen is not None:
-            if self.schema.has_fences:
-                X, _ = self.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
-            distances = np.where(unknown, np.nan, self.seen.distances(np.nan_to_num(X)))
-            result = result.with_columns(distance=pl.Series(distances).fill_nan(None))
-            result = result.with_columns(far=(pl.col("distance") > self.seen.far).fill_null(True))
-            notes = [*notes, *far_note(result, "far from what the machine has seen: their predictions are guesses")]
-        return self.schema.named(frame, result, self.target.name), notes
-
-    def _with_dates(self, predictions: pl.DataFrame) -> pl.DataFrame:
-        if not self.target.dtype:
-            return predictions
-        return pl.DataFrame([DATES[self.target.dtype].from_numbers(series) for series in predictions.get_columns()])
-
-    def predict(self, X: Array) -> pl.DataFrame:
-        """Predictions for rows of numbers, in the units of the table; dates as numbers."""
-        rows = np.nan_to_num(X)
-        if self.metric is not None:
-            rows = self.metric.transform(rows)
-        values = self.machine.predict(rows)
-        if self.target.classes is not None:
-            return pl.DataFrame({self.target.name: [str(value) for value in values]})
-        columns = {self.target.name: self._in_units(values)}
-        if self.band is not None:
-            ends = self._in_units(self.band.predict_interval(rows))
-            columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
-        return pl.DataFrame(columns)
-
-    def _in_units(self, values: Array) -> Array:
-        return np.asarray(values, dtype=np.float64) * self.target.scale + self.target.center
-
-
-@dataclass(frozen=True)
 class MachineResult:
     """A machine, and how well it does on rows that it was not fitted to.
 
@@ -164,6 +109,10 @@ class MachineResult:
         classes, or root mean squared error.
     gain : float
         By how many standard errors held-out losses (squared errors, or wrong classes) are less than those of guessing.
+    log_loss, trees_log_loss : float
+        Of the probabilities of held-out classes, and of those of boosted trees; NaN without probabilities.
+    trees_are_better : bool
+        Whether the errors of boosted trees are less by more than two standard errors of the difference.
     coverage : float
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
@@ -186,6 +135,9 @@ class MachineResult:
     guess_error: float
     trees_error: float
     gain: float
+    log_loss: float
+    trees_log_loss: float
+    trees_are_better: bool
     coverage: float
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
@@ -231,16 +183,16 @@ def fit_machine(
     True
     """
     settings, stages = settings or MachineSettings(), Stages(progress, _plan(len(problem.X), settings))
-    make_loss = _loss_maker(problem.target, settings)
-    X, y = problem.X, problem.y
+    X, y, target = problem.X, problem.y, problem.target
+    make_loss = _loss_maker(target, settings)
     choosing = 60.0 * min(len(X), MOST_ROWS) ** 2
     refuse_if_too_large(24.0 * X.size + choosing + _solving(len(X)), f"fitting {len(X):,} rows")
-    train, test = _split(y, problem.target, settings.seed)
+    train, test = _split(y, target, settings.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stages.begin(_CHOOSING)
         choice = choose_kernel(
-            X[train], y[train], problem.schema, problem.target,
+            X[train], y[train], problem.schema, target,
             kernel=settings.kernel, metric=settings.metric, seed=settings.seed, stages=stages,
         )  # fmt: skip
         machine = _Parts(choice, make_loss(choice.noise))
@@ -252,16 +204,11 @@ def fit_machine(
                 model = part if fitter.stopped else whole
             except KeyboardInterrupt:
                 fitter.stopped = True
-        truth = (
-            y[test] if problem.target.classes is not None else y[test] * problem.target.scale + problem.target.center
-        )
-        trees = np.nan
+        trees = None
         if not fitter.stopped:
             try:
                 stages.begin(_COMPARING)
-                trees = boosted_trees_error(
-                    X[train], y[train], X[test], truth, problem.target, settings.seed, ended=stages.tell
-                )
+                trees = boosted_trees(X[train], y[train], X[test], target, settings.seed, ended=stages.tell)
             except KeyboardInterrupt:
                 pass  # the machine is there
         stages.end()
@@ -271,20 +218,28 @@ def fit_machine(
             f"The band for {100 * settings.band:.3g}% is not there: the work was stopped before it was ready. Give it "
             "more time, or fewer rows."
         )
-    if np.isnan(trees):
+    if trees is None:
         said.append("The comparison with boosted trees is left out: the work was stopped before it was ready.")
-    held_out = part.predict(X[test])
-    held_out = held_out.with_columns(truth=pl.Series(truth))
-    error, guess, gain = errors_on_held_out(held_out, problem.target, y[train], truth)
-    coverage = coverage_of_band(held_out, problem.target)
-    if settings.band is not None and coverage < settings.band - 2 * np.sqrt(coverage * (1 - coverage) / len(test)):
+    truth = y[test] if target.classes is not None else y[test] * target.scale + target.center
+    held_out = part.predict(X[test]).with_columns(truth=pl.Series(truth))
+    ours, guesses = losses(held_out, target, truth), losses_of_guessing(target, y[train], truth)
+    trees_error, trees_log_loss, trees_are_better = np.nan, np.nan, False
+    if trees is not None:
+        others = losses(trees, target, truth)
+        trees_error, trees_log_loss = mean_error(others, target), log_loss(trees, truth)
+        trees_are_better = are_clearly_less(others, ours)
+    covered = coverage(held_out, target)
+    if settings.band is not None and covered < settings.band - 2 * np.sqrt(covered * (1 - covered) / len(test)):
         said.append(
-            f"The band holds only {100 * coverage:.0f}% of held-out rows: it is too narrow, as happens with few rows "
+            f"The band holds only {100 * covered:.0f}% of held-out rows: it is too narrow, as happens with few rows "
             "or with columns that say nothing of the target."
         )
+    if target.classes is not None and not model.has_probabilities:
+        said.append("There are no probabilities: a class has one row only, or the work was stopped before.")
     return MachineResult(
-        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, error, guess, trees,
-        gain, coverage, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
+        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, mean_error(ours, target),
+        mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),
+        trees_log_loss, trees_are_better, covered, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
     )  # fmt: skip
 
 
@@ -334,6 +289,15 @@ def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
     return np.sort(train), np.sort(test)
 
 
+def _has_folds(loss: Loss, y: Array) -> bool:
+    """Whether sigmoids are needed for probabilities, and no class is too small to be on both sides of a fold."""
+    return not loss.has_probability and int(np.unique(y, return_counts=True)[1].min()) >= 2
+
+
+def _knows_all_classes(model: MachineModel) -> bool:
+    return len(model.machine.classes_) == len(model.target.classes or ())
+
+
 class _Course:
     """Tells of the iterations of solvers: how much of several runs, one after the other, is behind."""
 
@@ -356,18 +320,30 @@ class _Fitter:
     def __init__(self, problem: LearningProblem, parts: _Parts, settings: MachineSettings, stages: Stages):
         self._problem, self._parts, self._settings, self._stages = problem, parts, settings, stages
         self.stopped = False
+        self._first: MachineModel | None = None
 
     def fitted(self, words: str, X: Array, y: Array) -> MachineModel:
-        """A machine as good as there was time for, and its band if there was time for all of it."""
+        """A machine as good as there was time for, and its band if there was time for all of it.
+
+        The sigmoids of probabilities are those of the first machine, for which the log loss of held-out rows is known.
+        """
         parts, share, target = self._parts, self._settings.band, self._problem.target
         self._stages.begin(words)
         given, X = X, parts.choice.rows(X)
         kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
         n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
-        n_runs = n_machines + (0 if share is None else 2 * (1 + folds_to_fit(len(X))))
+        calibrates = target.classes is not None and self._first is None and _has_folds(parts.loss, y)
+        n_runs = n_machines * (1 + N_FOLDS if calibrates else 1)
+        n_runs += 0 if share is None else 2 * (1 + folds_to_fit(len(X)))
         course = _Course(self._stages, n_runs)
         kernel, C = parts.choice.kernel, parts.weight(parts.loss)
-        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course).fit(X, y)
+        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course)
+        if calibrates:
+            machine.set_params(probability=True, random_state=self._settings.seed)
+        machine.fit(X, y)
+        if self._first is not None and target.classes is not None and _knows_all_classes(self._first):
+            known = self._first.machine.calibration_
+            machine.set_params(probability=known is not None).calibration_ = known
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:
@@ -382,4 +358,6 @@ class _Fitter:
             estimator.set_params(callback=None)
         seen = SeenRows.of(given, seed=self._settings.seed)
         metric = None if parts.choice.learned is None else parts.choice.learned.rows
-        return MachineModel(machine, band, self._problem.schema, target, seen, metric)
+        model = MachineModel(machine, band, self._problem.schema, target, seen, metric)
+        self._first = self._first or model
+        return model

@@ -11,11 +11,12 @@ from mercer.report.learning import MachineResult
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
 from mercer.report.pages import render, rounded, versions
+from mercer.report.scores import CLEAR
 from mercer.report.stored_models import stored_machine
 from mercer.tables.columns import counted
 
-# With fewer held-out rows, or with a gain of less, chance explains as much.
-_FEWEST_HELD_OUT, _STANDARD_ERRORS = 20, 2.0
+# With fewer held-out rows chance explains as much.
+_FEWEST_HELD_OUT = 20
 
 
 def machine_files(result: MachineResult, command: str) -> dict[str, bytes]:
@@ -35,9 +36,11 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "task": "regression" if result.problem.target.classes is None else "classification",
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
         "n_held_out": result.held_out.height, "standard_errors_better_than_guessing": result.gain,
-        "metric": _metric_summary(result), "coverage": result.coverage,
-        "band": result.settings.band, "kernel": repr(result.kernel), "loss": repr(result.loss), "C": result.C,
-        "n_support_vectors": len(machine.support_), "gap": machine.gap_, "status": machine.status_,
+        "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
+        "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result),
+        "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel),
+        "loss": repr(result.loss), "C": result.C, "n_support_vectors": len(machine.support_), "gap": machine.gap_,
+        "status": machine.status_,
         "table": result.problem.table.name, "target": result.problem.target.name,
         "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
         "notes": result.problem.notes, "warnings": result.warnings, "command": command,
@@ -64,10 +67,15 @@ def machine_verdict(result: MachineResult) -> str:
         text += " Boosted trees (scikit-learn's HistGradientBoosting) have " + (
             f"± {trees:.3g}{unit}." if result.problem.target.classes is None else f"{100 * (1 - trees):.1f}%."
         )
+    if np.isfinite(result.log_loss):
+        text += f" The log loss of its probabilities is {result.log_loss:.3g}"
+        text += f" (boosted trees: {result.trees_log_loss:.3g})." if np.isfinite(result.trees_log_loss) else "."
+    if result.trees_are_better:
+        text += " The trees are better than this machine, by more than chance: prefer them for this table."
     if n_held_out < _FEWEST_HELD_OUT:
         rows = counted(n_held_out, "row was", "rows were")
         text += f" Only {rows} held out: whether that is better than guessing cannot be told."
-    elif abs(result.gain) < _STANDARD_ERRORS:
+    elif abs(result.gain) < CLEAR:
         text += (
             " That is within two standard errors of guessing: whether it is better cannot be told. Ask `mercer "
             "diagnose` why."

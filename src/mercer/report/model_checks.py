@@ -23,6 +23,7 @@ from mercer.graphs.brute import BruteForce
 from mercer.graphs.searches import Approximate, Tree
 from mercer.kernels import Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Product
+from mercer.losses import Hinge, Logistic, SquaredHinge
 from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.calibration import Calibration
 from mercer.machines.parametric import ParametricPart
@@ -86,6 +87,7 @@ def check_machine(machine: Any, n_columns: int, n_classes: int | None) -> None:
     _machine(machine, n_columns, 1 if n_classes is None or n_classes == 2 else n_classes)
     if n_classes is not None:
         texts(machine, "classes_", n_classes)
+        part(machine, "loss_", Hinge, SquaredHinge, Logistic)
         if part(machine, "calibration_", type(None), Calibration) is not None:
             for name in ("slopes", "offsets"):
                 floats(machine.calibration_, name, 1 if n_classes == 2 else n_classes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.kernel_choice import MetricRows
-from mercer.report.learning import MachineModel
+from mercer.report.machine_models import MachineModel
 from mercer.report.map_models import MapModel
 from mercer.report.methods import METHODS
 from mercer.report.model_archives import Refused
