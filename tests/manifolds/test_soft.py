@@ -181,4 +181,4 @@ def test_soft_fits_start_by_em_from_given_coordinates(monkeypatch, annealing):
     options = {"width": 0.5, "penalty": 1e-3, "assignment": "soft", "annealing": annealing}
     soft = PrincipalManifold(1, init=t[:, None] / 2 - 1, **options).fit(X)
     assert (soft.init_, soft.assignment_, soft.penalty_) == ("given", "soft", pytest.approx(1e-3))
-    assert distance_to_arc(soft.fit_.map) < 0.08
+    assert distance_to_arc(soft.inverse_transform) < 0.08

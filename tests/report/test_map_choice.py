@@ -63,6 +63,6 @@ def test_what_was_compared_decides(gain, shown):
 def test_maps_that_were_not_ready_are_named():
     manifold = replace(cut_short(NEAR, quality(np.zeros(20))), interrupted=False)
     reasons = made(manifold, FittedMap("pca", None, NEAR, quality(np.zeros(20))))[2]
-    assert reasons[-1].startswith("Not compared: unsupervised kernel regression, ")
+    assert any(reason.startswith("Not compared: unsupervised kernel regression, ") for reason in reasons)
     choice = MapChoice({"pca": FittedMap("pca", None, NEAR)}, X, MapSettings(), True, ["pca", "manifold"])
     assert "no curved map was ready" in choice.made()[1]

@@ -86,7 +86,19 @@ class MapChoice:
             return name, verdict, reasons
         name, verdict, reasons = self._by_hidden_entries(name, verdict, reasons)
         left = [METHODS[other].words for other in self.wanted if other not in self.maps]
-        return name, verdict, [*reasons, f"Not compared: {', '.join(left)}."] if left else reasons
+        if left:
+            reasons = [*reasons, f"Not compared: {', '.join(left)}."]
+        if self.spared:
+            spared = ", ".join(METHODS[other].words for other in self.spared)
+            reasons = [*reasons, f"Not compared, since they are seldom better: {spared}. --thorough adds them."]
+        return name, verdict, reasons
+
+    @property
+    def spared(self) -> list[str]:
+        """Maps that would have been compared if that had been asked for."""
+        if self.settings.method != "auto" or self.settings.thorough or "circle" in self.settings.topology:
+            return []
+        return [name for name, method in METHODS.items() if method.thorough and name not in self.wanted]
 
     def _ladder(self) -> tuple[str, str, list[str]]:
         """The mean, principal components, or a manifold: by the likelihood of held-out rows."""

@@ -53,7 +53,7 @@ def map_summary(result: MapResult, command: str) -> dict[str, Any]:
         "kind": "map", "partial": result.partial, "verdict": result.verdict, "reasons": result.reasons,
         "method": result.model.method, "n_rows": len(result.rows), "n_columns": result.X.shape[1],
         "n_coordinates": result.embedding.shape[1], "table": result.table.name, "label": result.label,
-        "quality": {name: _figures(result, name) for name in result.maps},
+        "quality": {name: _figures(result, name) for name in result.maps}, "not_compared": result.not_compared,
         "reconstruction_error": dict(column_errors(result)), "far": result.model.far,
         "notes": result.notes, "warnings": result.warnings,
         "command": command, "seed": result.settings.seed, "versions": versions(),
