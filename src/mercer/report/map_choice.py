@@ -15,6 +15,11 @@ Array = NDArray[Any]
 
 # A map is called better for a gain of so many standard errors.
 _ERRORS = 2.0
+# What manifolds are called, by their coordinates in the order of the alphabet.
+_SHAPES = {
+    ("interval",): "a curve", ("circle",): "a closed loop",
+    ("interval", "interval"): "a curved surface", ("circle", "interval"): "a tube", ("circle", "circle"): "a torus",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,7 @@ class MapChoice:
         if manifold.interrupted:
             return self._after_interruption(manifold)
         if not manifold.is_flat:
-            n_coordinates = manifold.embedding.shape[1]
-            shape = {1: "a curve", 2: "a curved surface"}.get(n_coordinates, "a curved space")
+            shape = _SHAPES.get(tuple(sorted(manifold.estimator.topology_)), "a curved space")
             return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
         if manifold.estimator.init_ == "mean":
             return "pca", (

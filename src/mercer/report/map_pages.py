@@ -111,7 +111,7 @@ def map_page(result: MapResult, command: str) -> bytes:
         errors=_bars(result),
         choice=choice_picture(chosen.estimator),
         how=getattr(chosen.estimator, "chosen_", None),
-        circles="circle" in str(result.settings.topology) and chosen.method == "manifold",
+        circles="circle" in getattr(chosen.estimator, "topology_", ()),
         n_far=int(np.sum(result.distances > result.model.far)),
         command=command,
         versions=versions(),
