@@ -9,6 +9,7 @@ from mercer.manifolds import (
     LatentSpace,
     ManifoldDensity,
     Polyline,
+    PrincipalManifold,
     Rows,
     fit_manifold,
     hard_end,
@@ -171,3 +172,13 @@ def test_share_that_a_hard_end_moves(noise, least, most):
     np.testing.assert_allclose(share, np.sqrt(squares.mean()) / noise, rtol=1e-4)
     assert least <= share <= most
     assert share_moved(soft.map, soft.map, noise**2) < 1e-5
+
+
+@pytest.mark.parametrize("annealing", [0, 2])
+def test_soft_fits_start_by_em_from_given_coordinates(monkeypatch, annealing):
+    X, t = make_arc(300, angle=4.0, noise=0.2, random_state=0)
+    monkeypatch.setattr("mercer.manifolds.training.fit_path", None)  # no hard fit is made
+    options = {"width": 0.5, "penalty": 1e-3, "assignment": "soft", "annealing": annealing}
+    soft = PrincipalManifold(1, init=t[:, None] / 2 - 1, **options).fit(X)
+    assert (soft.init_, soft.assignment_, soft.penalty_) == ("given", "soft", pytest.approx(1e-3))
+    assert distance_to_arc(soft.inverse_transform) < 0.08

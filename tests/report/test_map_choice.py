@@ -15,7 +15,7 @@ from mercer.report.quality import MapQuality
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
 NEAR, FAR = X[:, :2], rng.normal(size=(80, 2))
-CURVED = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca")
+CURVED = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca", topology_=("interval", "interval"))
 
 
 def quality(densities):
@@ -63,6 +63,23 @@ def test_what_was_compared_decides(gain, shown):
 def test_maps_that_were_not_ready_are_named():
     manifold = replace(cut_short(NEAR, quality(np.zeros(20))), interrupted=False)
     reasons = made(manifold, FittedMap("pca", None, NEAR, quality(np.zeros(20))))[2]
-    assert reasons[-1].startswith("Not compared: unsupervised kernel regression, ")
+    assert any(reason.startswith("Not compared: unsupervised kernel regression, ") for reason in reasons)
     choice = MapChoice({"pca": FittedMap("pca", None, NEAR)}, X, MapSettings(), True, ["pca", "manifold"])
     assert "no curved map was ready" in choice.made()[1]
+
+
+@pytest.mark.parametrize(
+    ("topology", "shape"),
+    [
+        (("interval",), "a curve"),
+        (("circle",), "a closed loop"),
+        (("interval", "interval"), "a curved surface"),
+        (("interval", "circle"), "a tube"),
+        (("circle", "circle"), "a torus"),
+        (("circle", "circle", "interval"), "a curved space"),
+    ],
+)
+def test_shapes_are_named_by_the_coordinates_of_the_manifold(topology, shape):
+    estimator = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca", topology_=topology)
+    name, verdict, _ = made(FittedMap("manifold", estimator, NEAR), FittedMap("pca", None, NEAR))
+    assert (name, verdict) == ("manifold", f"The rows lie along {shape}: the map unrolls it.")

@@ -6,6 +6,7 @@ import pytest
 
 from mercer.report import METHODS, InputError, MapSettings, make_map, table_from_frame
 from mercer.report import mapping as mapping_module
+from mercer.report.map_pages import map_summary
 
 
 def blobs(n=60, d=5):
@@ -22,7 +23,7 @@ def test_a_kind_of_map_that_fails_is_left_out_unless_it_is_asked_for(monkeypatch
     monkeypatch.setitem(METHODS, "manifold", METHODS["pca"])
     table = table_from_frame(blobs())
     monkeypatch.setattr(mapping_module, "METHODS", {name: METHODS[name] for name in ("pca", "eigenmaps")})
-    result = make_map(table)
+    result = make_map(table, MapSettings(thorough=True))
     assert list(result.maps) == ["pca"]
     assert any("Laplacian eigenmaps could not be fitted: no graph today" in warning for warning in result.warnings)
     with pytest.raises(InputError, match="Laplacian eigenmaps cannot be fitted: no graph today"):
@@ -32,7 +33,7 @@ def test_a_kind_of_map_that_fails_is_left_out_unless_it_is_asked_for(monkeypatch
 def test_kinds_of_maps_that_do_not_fit_into_memory_are_left_out(monkeypatch):
     monkeypatch.setattr(mapping_module, "METHODS", {name: METHODS[name] for name in ("pca", "eigenmaps")})
     monkeypatch.setattr("mercer.tables.memory.available_memory", lambda: 1e5)
-    result = make_map(table_from_frame(blobs()))
+    result = make_map(table_from_frame(blobs()), MapSettings(thorough=True))
     assert list(result.maps) == ["pca"]
     assert any("would take about" in warning for warning in result.warnings)
 
@@ -41,7 +42,7 @@ def test_another_map_is_taken_if_it_guesses_hidden_entries_better(monkeypatch):
     monkeypatch.setattr(mapping_module, "METHODS", {name: METHODS[name] for name in ("pca", "eigenmaps")})
     t = np.random.default_rng(0).uniform(0, 6, size=200)
     frame = pl.DataFrame({f"x{j}": np.cos((1 + j / 4) * t + j) for j in range(6)})
-    result = make_map(table_from_frame(frame), MapSettings(dim=1))
+    result = make_map(table_from_frame(frame), MapSettings(dim=1, thorough=True))
     assert result.model.method == "eigenmaps"
     assert "no other map guesses hidden entries as well" in result.verdict
     assert result.maps["eigenmaps"].quality.hidden_entries < result.maps["pca"].quality.hidden_entries
@@ -95,3 +96,18 @@ def test_a_map_that_guesses_worse_than_the_mean_says_so():
     result = make_map(table, MapSettings("pca"))
     assert result.chosen.quality.hidden_entries > 1
     assert any("worse than their means" in warning for warning in result.warnings)
+
+
+def test_what_thorough_work_would_add_is_said(monkeypatch):
+    few = {name: METHODS[name] for name in ("pca", "eigenmaps")}
+    monkeypatch.setattr(mapping_module, "METHODS", few)
+    result = make_map(table_from_frame(blobs()))
+    assert list(result.maps) == ["pca"]
+    assert result.not_compared == ["kpca", "eigenmaps"]
+    assert "kernel principal components, Laplacian eigenmaps. --thorough adds them." in result.reasons[-1]
+    assert map_summary(result, "mercer map")["not_compared"] == result.not_compared
+    for settings in (MapSettings(thorough=True), MapSettings("eigenmaps")):
+        more = make_map(table_from_frame(blobs()), settings)
+        assert list(more.maps) == ["pca", "eigenmaps"]
+        assert more.not_compared == []
+        assert "--thorough" not in "".join(more.reasons)

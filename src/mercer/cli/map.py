@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,9 @@ def map_command(
             autocompletion=one_of(TOPOLOGIES),
         ),
     ] = "interval",
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Also compare kernel principal components and Laplacian eigenmaps.")
+    ] = False,
     drop: Drop = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
@@ -66,10 +70,12 @@ def map_command(
     held out decide which is shown, and whether there is any structure at all.
     """
     _check(dim, method, topology)
+    if thorough and method != "auto":
+        raise typer.BadParameter("is for --method auto.", param_hint="--thorough")
     with conversation(quiet, as_json, time_limit) as talk:
         from mercer.report import OutputFolder, make_map, map_files, read_table
 
-        settings = _settings(dim, method, topology, seed)
+        settings = replace(_settings(dim, method, topology, seed), thorough=thorough)
         folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
         with talk.working() as work:
             table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)

@@ -67,11 +67,12 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         sample of so many, and where settings are given then fitted in samples of m/16 and m/4, so that few iterations
         need all rows.
     assignment : {"auto", "soft", "both", "hard"}
-        "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM: rows are shared among
-        cells of the latent space by their posterior, see `soft_map`. "both" ends that by four hard iterations, see
-        `hard_end`. These two need the squared cost, a quadratic regularizer and complete rows. "auto", if a model is
-        chosen and they can be had: both for curves that the end moves by no more than a tenth of the deviation of the
-        noise, and else soft; the notes say why. If settings are given it is hard.
+        "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM, or starts by it from
+        coordinates that are given: rows are shared among cells of the latent space by their posterior, see `soft_map`.
+        "both" ends that by four hard iterations, see `hard_end`. These two need the squared cost, a quadratic
+        regularizer and complete rows. "auto", if a model is chosen and they can be had: both for curves that the end
+        moves by no more than a tenth of the deviation of the noise, and else soft; the notes say why. If settings are
+        given it is hard.
     sigma : float or "auto"
         Of the cost "huber". "auto": the median distance of rows from the mean of their ten nearest neighbours.
     annealing : int

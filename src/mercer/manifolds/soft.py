@@ -121,7 +121,7 @@ def soft_map(
 
 def soft_fit(
     X: Array,
-    start: LatentMap,
+    start: Any,
     basis: LatentBasis,
     penalty: float,
     stopping: Stopping,

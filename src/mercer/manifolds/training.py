@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from mercer.manifolds.affine_maps import unchanged_fit
 from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
-from mercer.manifolds.latent_map import LatentBasis, LatentMap
+from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_space import PERIOD, LatentSpace, latent_space
 from mercer.manifolds.model_choice import PENALTIES, Candidate, ModelChoice
 from mercer.manifolds.projection import Rows
@@ -144,6 +144,8 @@ class _Trainer:
         init, start = self._start()
         if isinstance(start, ManifoldFit) and start.status == "interrupted":
             return self._described(unchanged_fit(self._X, start.map, start.penalty, "interrupted", start.cost), init)
+        if self._soft and init == "given":
+            return self._described(self._softened(start), init)
         fit = self._fitted(start, self._settings.basis, self._settings.penalty, self._parameters["annealing"])
         if self._soft and fit.status != "interrupted":
             fit = self._resumed(fit.map, fit.map.basis, fit.penalty)
@@ -179,11 +181,20 @@ class _Trainer:
         """The hard fit."""
         options = {name: self._parameters[name] for name in ("max_iter", "tol", "verbose", "callback")}
         options |= {"cost": self._settings.cost, "regularizer": self._settings.regularizer}
-        penalties = penalty * 10.0 ** np.arange(annealing, -1, -1)
-        return fit_path(self._X, start, basis, penalties.tolist(), **options)[-1]
+        return fit_path(self._X, start, basis, _falling(penalty, annealing), **options)[-1]
 
-    def _resumed(self, f: LatentMap, basis: LatentBasis, penalty: float, variance: float | None = None) -> ManifoldFit:
-        """Go on from a map, with another basis or its own, and from its noise if that is known."""
+    def _softened(self, Z: Array) -> ManifoldFit:
+        """The soft fit from coordinates: EM needs no hard fit before it where it is told where rows are."""
+        start: Any = Z
+        for penalty in _falling(self._settings.penalty, self._parameters["annealing"]):
+            fit = self._resumed(start, self._settings.basis, penalty)
+            if fit.status == "interrupted":
+                break
+            start = fit.map
+        return fit
+
+    def _resumed(self, f: Any, basis: LatentBasis, penalty: float, variance: float | None = None) -> ManifoldFit:
+        """Go on from a map, with another basis or its own, and from its noise if that is known; or from coordinates."""
         if not self._soft:
             return self._fitted(f, basis, penalty)
         tol, max_iter, verbose = (self._parameters[name] for name in ("tol", "max_iter", "verbose"))
@@ -299,6 +310,11 @@ class _Trainer:
             for n in _NEIGHBOURS[min(space.n_dims, len(_NEIGHBOURS)) - 1]
         }
         return {**starts, "pca": start_coordinates(some_rows, space, "pca")}
+
+
+def _falling(penalty: float, annealing: int) -> list[float]:
+    """Penalties that are gone through, each ten times the next."""
+    return [penalty * 10.0**power for power in range(annealing, -1, -1)]
 
 
 def _hashable(width: Any) -> Any:

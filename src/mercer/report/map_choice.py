@@ -15,6 +15,11 @@ Array = NDArray[Any]
 
 # A map is called better for a gain of so many standard errors.
 _ERRORS = 2.0
+# What manifolds are called, by their coordinates in the order of the alphabet.
+_SHAPES = {
+    ("interval",): "a curve", ("circle",): "a closed loop",
+    ("interval", "interval"): "a curved surface", ("circle", "interval"): "a tube", ("circle", "circle"): "a torus",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,19 @@ class MapChoice:
             return name, verdict, reasons
         name, verdict, reasons = self._by_hidden_entries(name, verdict, reasons)
         left = [METHODS[other].words for other in self.wanted if other not in self.maps]
-        return name, verdict, [*reasons, f"Not compared: {', '.join(left)}."] if left else reasons
+        if left:
+            reasons = [*reasons, f"Not compared: {', '.join(left)}."]
+        if self.spared:
+            spared = ", ".join(METHODS[other].words for other in self.spared)
+            reasons = [*reasons, f"Not compared, since they are seldom better: {spared}. --thorough adds them."]
+        return name, verdict, reasons
+
+    @property
+    def spared(self) -> list[str]:
+        """Maps that would have been compared if that had been asked for."""
+        if self.settings.method != "auto" or self.settings.thorough or "circle" in self.settings.topology:
+            return []
+        return [name for name, method in METHODS.items() if method.thorough and name not in self.wanted]
 
     def _ladder(self) -> tuple[str, str, list[str]]:
         """The mean, principal components, or a manifold: by the likelihood of held-out rows."""
@@ -97,8 +114,7 @@ class MapChoice:
         if manifold.interrupted:
             return self._after_interruption(manifold)
         if not manifold.is_flat:
-            n_coordinates = manifold.embedding.shape[1]
-            shape = {1: "a curve", 2: "a curved surface"}.get(n_coordinates, "a curved space")
+            shape = _SHAPES.get(tuple(sorted(manifold.estimator.topology_)), "a curved space")
             return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
         if manifold.estimator.init_ == "mean":
             return "pca", (

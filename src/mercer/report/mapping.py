@@ -61,6 +61,8 @@ class MapResult:
         What was asked for.
     partial : bool
         Whether the work was cut short.
+    not_compared : list of str
+        Names of the other maps, which `MapSettings.thorough` would have added.
     """
 
     table: Table
@@ -77,6 +79,7 @@ class MapResult:
     label: str | None = None
     settings: MapSettings = field(default_factory=MapSettings)
     partial: bool = False
+    not_compared: list[str] = field(default_factory=list)
 
     @property
     def chosen(self) -> FittedMap:
@@ -182,7 +185,7 @@ class _Mapping:
         return MapResult(
             self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict, reasons,
             [*self._table.notes, *notes, *self._notes], self._all_warnings(name),
-            self._label, self._settings, self._interrupted,
+            self._label, self._settings, self._interrupted, choice.spared,
         )  # fmt: skip
 
     def _unclipped(self) -> Array:
@@ -296,7 +299,9 @@ def _wanted(settings: MapSettings) -> list[str]:
     """Names of the maps that are tried."""
     if settings.method != "auto":
         return list(dict.fromkeys(["pca", settings.method]))
-    return list(METHODS) if settings.topology == "interval" else ["pca", "manifold"]
+    if "circle" in settings.topology:
+        return ["pca", "manifold"]
+    return [name for name, method in METHODS.items() if settings.thorough or not method.thorough]
 
 
 def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:

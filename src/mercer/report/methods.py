@@ -40,12 +40,15 @@ class MapSettings:
         Of the coordinates of a principal manifold.
     seed : int
         Of everything that is drawn.
+    thorough : bool
+        Whether "auto" also compares the maps that are seldom better than the others.
     """
 
     method: str = "auto"
     dim: int | str = 2
     topology: Any = "interval"
     seed: int = 0
+    thorough: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class MapMethod:
         About how often a fit calls back; 0 if it does not.
     silent : float
         About the share of a fit that is over when it calls back first.
+    thorough : bool
+        Whether it is compared to others only if that is asked for.
     """
 
     name: str
@@ -81,6 +86,7 @@ class MapMethod:
     work: Callable[[int], float] = lambda n: 0.02 + 0.05 * (n / 1000) ** 2
     n_calls: int = 0
     silent: float = 0.0
+    thorough: bool = False
 
     @property
     def fitting(self) -> str:
@@ -152,10 +158,11 @@ METHODS: dict[str, MapMethod] = {
         MapMethod(
             "kpca", "kernel principal components", _kernel_pca, _unchanged, False,
             lambda n, d: 24.0 * n * d + 24.0 * n * min(n, _MOST_ROWS), lambda n: 0.02 + 0.3 * (n / 1000) ** 1.5,
+            thorough=True,
         ),
         MapMethod(
             "eigenmaps", "Laplacian eigenmaps", _eigenmaps, _unchanged, False,
-            lambda n, d: 40.0 * n * d + 2000.0 * n,
+            lambda n, d: 40.0 * n * d + 2000.0 * n, thorough=True,
         ),
     )
 }  # fmt: skip
