@@ -12,7 +12,7 @@ import typer
 METHODS = ("auto", "pca", "manifold", "ukr", "kpca", "eigenmaps")
 TOPOLOGIES = ("interval", "circle")
 TASKS = ("auto", "regression", "classification")
-LOSSES = ("auto", "epsilon", "squared", "laplace", "huber", "hinge", "squared_hinge", "logistic")
+LOSSES = ("auto", "epsilon", "squared", "laplace", "huber", "squared_hinge", "hinge", "logistic")
 METRICS = ("auto", "none")
 KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
 

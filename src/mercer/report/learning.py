@@ -252,7 +252,7 @@ def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
         _CHOOSING: 0.1 + 3.0 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
         _CHECKING: n_runs * run,
         _FITTING: n_runs * run,
-        _COMPARING: 0.2 + 0.1 * n_rows / 1000,
+        _COMPARING: 0.02 + 0.1 * (n_rows / 1000) ** 0.5,
     }
 
 
