@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mercer.relevance import LearningCurve, RelevantDimensions
+    from mercer.report.effects import Effect
     from mercer.report.mapping import MapResult
     from mercer.tables.targets import Target
 
@@ -49,6 +50,8 @@ _STYLE: Any = {
 _VARIABLES = {INK: "var(--ink)", POINTS: "var(--muted)"} | {c: f"var(--c{i})" for i, c in enumerate(COLORS)}
 # Images along each axis of decoded ones; none is drawn where the nearest row is farther away than so many of them.
 _IMAGES, _FARTHEST = 9, 1.0
+# Points of an effect that are marked one by one, and letters of a category that are written.
+_MARKED, _LONGEST_NAME = 12, 12
 
 
 class Picture:
@@ -248,3 +251,32 @@ def prediction_picture(y: Array, predicted: Array, interval: Array | None, name:
     with drawing(5.6, 4.2) as picture:
         PredictionDisplay(truth=y, predicted=predicted, interval=interval, name=name).plot(picture.figure.subplots())
         return picture.svg()
+
+
+def effects_picture(effects: list[Effect]) -> Markup:
+    """Mean predictions along columns, all on one scale."""
+    n_across = min(3, len(effects))
+    n_down = -(-len(effects) // n_across)
+    with drawing(2.9 * n_across + 0.6, 2.3 * n_down + 0.2) as picture:
+        grid = picture.figure.subplots(n_down, n_across, sharey=True, squeeze=False)
+        for ax, effect in zip(grid.flat, effects, strict=False):
+            is_category = isinstance(effect.places[0], str)
+            places = [_short(place) for place in effect.places] if is_category else effect.places
+            for color, (name, means) in zip(COLORS, effect.means.items(), strict=False):
+                ax.plot(places, means, color=color, marker="o" if len(places) <= _MARKED else None, markersize=4,
+                        linestyle="none" if is_category else "-", label=name)  # fmt: skip
+            ax.set_xlabel(effect.column)
+            if is_category or not isinstance(effect.places[0], int | float):
+                ax.tick_params(axis="x", rotation=45 if len(places) > 3 else 0)
+        for ax in list(grid.flat)[len(effects) :]:
+            ax.set_visible(False)
+        names = list(effects[0].means)
+        for ax in grid[:, 0]:
+            ax.set_ylabel("probability" if len(names) > 1 else names[0])
+        if len(names) > 1:
+            grid[0, 0].legend(frameon=False)
+        return picture.svg()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.figures import prediction_picture
+from mercer.report.effects import Effect, effects
+from mercer.report.figures import effects_picture, prediction_picture
 from mercer.report.learning import MachineResult
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
@@ -17,6 +18,8 @@ from mercer.tables.columns import counted
 
 # With fewer held-out rows chance explains as much.
 _FEWEST_HELD_OUT = 20
+# Columns whose effects are drawn.
+_MOST_EFFECTS = 6
 
 
 def machine_files(result: MachineResult, command: str) -> dict[str, bytes]:
@@ -108,6 +111,7 @@ def machine_page(result: MachineResult, command: str) -> bytes:
     else:
         pairs = list(zip(held_out["truth"], held_out[target.name], strict=True))
         confusion = [(true, [pairs.count((true, guess)) for guess in target.classes]) for true in target.classes]
+    curves = _effects(result)
     return render(
         "machine.html.j2",
         title=f"Predicting {target.name}",
@@ -119,6 +123,8 @@ def machine_page(result: MachineResult, command: str) -> bytes:
         classes=target.classes,
         kernel=rounded(repr(result.kernel)),
         importance=_importance(result),
+        effects=effects_picture(curves) if curves else None,
+        of_probability=_of_probability(result),
         loss=rounded(repr(result.loss)),
         gap=float(np.max(result.model.machine.gap_)),
         command=command,
@@ -131,3 +137,17 @@ def _importance(result: MachineResult) -> list[tuple[str, float, str, bool]]:
     columns = [] if result.learned is None else result.learned.columns
     largest = max((value for _, value in columns), default=1.0) or 1.0
     return [(name, 100 * value / largest, f"{value:.2f}", False) for name, value in columns]
+
+
+def _effects(result: MachineResult) -> list[Effect]:
+    """Effects of the most important columns."""
+    columns = [] if result.learned is None else [name for name, value in result.learned.columns if value > 0]
+    return effects(result.model, result.problem.X, columns[:_MOST_EFFECTS], result.settings.seed)
+
+
+def _of_probability(result: MachineResult) -> str:
+    """What effects are means of."""
+    target = result.problem.target
+    if target.classes is None:
+        return f"prediction of {target.name}"
+    return f"probability of {target.classes[1]}" if len(target.classes) == 2 else "probability of each class"
