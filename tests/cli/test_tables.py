@@ -68,8 +68,8 @@ def test_options_of_reading_reach_all_commands(run, tmp_path):
         ("--thousands", "x", "--thousands must be one of"),
         ("--separator", "ab", "--separator must be one character"),
     ):
-        assert words in output(run("map", "t.csv", *FAST, option, value, code=ExitCode.INPUT))
-    same = run("map", "t.csv", *FAST, "--decimal", ",", "--thousands", ",", code=ExitCode.INPUT)
+        assert words in output(run("map", "t.csv", *FAST, option, value, code=ExitCode.USAGE))
+    same = run("map", "t.csv", *FAST, "--decimal", ",", "--thousands", ",", code=ExitCode.USAGE)
     assert "--decimal and --thousands must differ" in output(same)
 
 

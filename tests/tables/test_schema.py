@@ -48,7 +48,7 @@ def test_columns_become_standardised_numbers():
     # A category weighs as much as a number.
     np.testing.assert_allclose(X[:, 7:].var(axis=0).sum(), 1.0)
     words = " ".join(notes)
-    assert "Used: 3 columns of numbers, 4 dates, 1 category" in words
+    assert "Used: 3 columns of numbers, 4 dates or times, 1 category" in words
     for left_out in (
         "name is not used: 40 different texts",
         "list is not used: it holds List",

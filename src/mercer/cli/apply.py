@@ -61,6 +61,7 @@ def apply_command(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
                 texts=stored.schema.texts, image_shape=stored.schema.image_shape,
             )  # fmt: skip
+            stored.schema.check_units(table.units)
             result, notes = _rows(stored, table.frame) if inverse else _coordinates(stored, table.frame, impute)
         notes = [*table.notes, *notes]
         write_table(result, path)
@@ -77,15 +78,17 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     from mercer.tables.columns import counted
 
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
-    Z, rows = model.coordinates(X), X
+    Z = model.coordinates(X)
+    rows, places = X, Z
     if model.schema.has_fences:
         rows, _ = model.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
+        places = model.coordinates(rows)
     notes += unknown_note(np.asarray(np.isnan(X).all(axis=1)), "and no place on the map")
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
-    result = pl.DataFrame({**columns, "distance": model.distances(rows)})
-    result = result.with_columns(pl.selectors.float().fill_nan(None))
-    result = result.with_columns(far=(pl.col("distance") > model.far).fill_null(True))
-    notes += far_note(result, "far from the map")
+    distances = model.distances(rows)
+    result = pl.DataFrame({**columns, "distance": distances}).with_columns(pl.selectors.float().fill_nan(None))
+    result = result.with_columns(far=pl.Series(model.are_far(places, distances)))
+    notes += far_note(result, "far from the map, or from all places that it has seen")
     if impute:
         filled = model.schema.completed(frame, np.nan_to_num(model.filled(X)))
         notes.append(counted(model.schema.n_missing(X), "missing entry was", "missing entries were") + " filled.")

@@ -13,6 +13,7 @@ from mercer.cli.options import (
     Encoding,
     Force,
     Json,
+    Keep,
     Out,
     Quiet,
     Seed,
@@ -31,6 +32,7 @@ def diagnose_command(
     target: Target,
     task: Task = "auto",
     drop: Drop = None,
+    keep: Keep = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     decimal: Decimal = None,
@@ -50,7 +52,7 @@ def diagnose_command(
         folder = OutputFolder(out or Path(f"{file.stem}-diagnosis"), force=force)
         with talk.working() as work:
             table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
-            problem = LearningProblem.read(table, target, drop=tuple(drop or ()), task=task)
+            problem = LearningProblem.read(table, target, drop=tuple(drop or ()), keep=tuple(keep or ()), task=task)
             result = diagnose_problem(problem, seed=seed, progress=work)
         files = diagnosis_files(result, command_line(context))
         talk.report(folder, files, diagnosis_text(result))

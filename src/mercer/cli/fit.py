@@ -17,6 +17,7 @@ from mercer.cli.options import (
     Encoding,
     Force,
     Json,
+    Keep,
     Out,
     Quiet,
     Seed,
@@ -53,6 +54,7 @@ def fit_command(
     ] = None,
     task: Task = "auto",
     drop: Drop = None,
+    keep: Keep = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     decimal: Decimal = None,
@@ -76,6 +78,6 @@ def fit_command(
         folder = OutputFolder(out or Path(f"{file.stem}-machine"), force=force)
         with talk.working() as work:
             table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
-            problem = LearningProblem.read(table, target, drop=tuple(drop or ()), task=task)
+            problem = LearningProblem.read(table, target, drop=tuple(drop or ()), keep=tuple(keep or ()), task=task)
             result = fit_machine(problem, MachineSettings(loss, kernel, band, seed, metric), progress=work)
         talk.report(folder, machine_files(result, command_line(context)))

@@ -17,6 +17,7 @@ from mercer.cli.options import (
     Encoding,
     Force,
     Json,
+    Keep,
     Out,
     Quiet,
     Seed,
@@ -53,6 +54,7 @@ def map_command(
         bool, typer.Option("--thorough", help="Also compare kernel principal components and Laplacian eigenmaps.")
     ] = False,
     drop: Drop = None,
+    keep: Keep = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     decimal: Decimal = None,
@@ -79,7 +81,7 @@ def map_command(
         folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
         with talk.working() as work:
             table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
-            result = make_map(table, settings, label=label, drop=drop or (), progress=work)
+            result = make_map(table, settings, label=label, drop=drop or (), keep=keep or (), progress=work)
         talk.report(folder, map_files(result, command_line(context)))
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "ExitCode", "command_line", "conversation"]
 
 _CODES = {
-    "InputError": ExitCode.INPUT, "ModelFileError": ExitCode.MODEL, "OutputError": ExitCode.OUTPUT,
-    "MemoryRefusal": ExitCode.MEMORY,
+    "OptionError": ExitCode.USAGE, "InputError": ExitCode.INPUT, "ModelFileError": ExitCode.MODEL,
+    "OutputError": ExitCode.OUTPUT, "MemoryRefusal": ExitCode.MEMORY,
 }  # fmt: skip
 # How libraries say that memory, or room for another thread, could not be had.
 _NO_MEMORY = re.compile(

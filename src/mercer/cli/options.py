@@ -32,6 +32,10 @@ OutFile = Annotated[
     Path | None, typer.Option("--out", help="Result, .parquet or .csv; by default named after the file.")
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out; may be given several times.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="A column to use though it seems to count or name rows; may be given several times."),
+]
 Encoding = Annotated[str, typer.Option("--encoding", help="Of text files, such as latin-1.")]
 Separator = Annotated[
     str | None, typer.Option("--separator", help="Between columns of text files, such as ; or tab or space.")

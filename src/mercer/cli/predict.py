@@ -51,6 +51,7 @@ def predict_command(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
                 texts=stored.schema.texts, image_shape=stored.schema.image_shape,
             )  # fmt: skip
+            stored.schema.check_units(table.units)
             result, notes = stored.predict_table(table.frame, impute=impute)
         notes = [*table.notes, *notes]
         write_table(result, path)

@@ -261,11 +261,13 @@ def effects_picture(effects: list[Effect]) -> Markup:
         grid = picture.figure.subplots(n_down, n_across, sharey=True, squeeze=False)
         for ax, effect in zip(grid.flat, effects, strict=False):
             is_category = isinstance(effect.places[0], str)
-            places = [_short(place) for place in effect.places] if is_category else effect.places
+            places = list(range(len(effect.places))) if is_category else effect.places
             for color, (name, means) in zip(COLORS, effect.means.items(), strict=False):
                 ax.plot(places, means, color=color, marker="o" if len(places) <= _MARKED else None, markersize=4,
                         linestyle="none" if is_category else "-", label=name)  # fmt: skip
             ax.set_xlabel(effect.column)
+            if is_category:
+                ax.set_xticks(places, [_short(place) for place in effect.places])
             if is_category or not isinstance(effect.places[0], int | float):
                 ax.tick_params(axis="x", rotation=45 if len(places) > 3 else 0)
         for ax in list(grid.flat)[len(effects) :]:

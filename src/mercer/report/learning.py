@@ -235,7 +235,8 @@ def fit_machine(
             "or with columns that say nothing of the target."
         )
     if target.classes is not None and not model.has_probabilities:
-        said.append("There are no probabilities: a class has one row only, or the work was stopped before.")
+        why = "the work was stopped before" if fitter.stopped else "a class has one row only"
+        said.append(f"There are no probabilities: {why}.")
     return MachineResult(
         problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, mean_error(ours, target),
         mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.seen_rows import SeenRows
 from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
@@ -38,6 +39,8 @@ class MapModel:
         Distance beyond which rows are far from the map.
     label : str or None
         The column of labels, which new tables may have, too.
+    seen : SeenRows or None
+        Places of the rows that the map was made from; the first model files did not tell.
     """
 
     estimator: Any
@@ -47,6 +50,7 @@ class MapModel:
     dim: int
     far: float = np.inf
     label: str | None = None
+    seen: SeenRows | None = None
 
     def coordinates(self, X: Array) -> Array:
         """Coordinates of rows of numbers; NaN for rows of which nothing is known."""
@@ -55,6 +59,17 @@ class MapModel:
     def distances(self, X: Array) -> Array:
         """Distance of each row from its image on the map, per column that is known."""
         return _where_known(X, 1, lambda rows: distances_of(self.estimator, rows, self.takes_missing)[:, None])[:, 0]
+
+    def are_far(self, Z: Array, distances: Array) -> Array:
+        """Which rows are far: from their image, or in a place that is far from all that the map has seen.
+
+        So are rows without a place. The place counts too: a plane that has all columns is far from no row.
+        """
+        far = ~(distances <= self.far)
+        placed = np.isfinite(Z).all(axis=1)
+        if self.seen is not None and placed.any():
+            far[placed] |= self.seen.distances(Z[placed]) > self.seen.far
+        return far | ~placed
 
     def filled(self, X: Array) -> Array:
         """Rows whose missing entries are those of their image on the map."""

@@ -41,7 +41,8 @@ def embedding_file(result: MapResult) -> bytes:
     Z[result.rows], distances[result.rows] = result.embedding, result.distances
     columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(dim)}
     frame = pl.DataFrame({**columns, "distance": distances}).with_columns(pl.selectors.float().fill_nan(None))
-    frame = frame.with_columns(far=pl.col("distance") > result.model.far)
+    far = pl.Series(result.model.are_far(Z, distances))
+    frame = frame.with_columns(far=pl.when(pl.col("distance").is_not_null()).then(far))
     file = io.BytesIO()
     result.model.schema.named(result.table.frame, frame, result.label).write_parquet(file)
     return file.getvalue()
@@ -112,7 +113,7 @@ def map_page(result: MapResult, command: str) -> bytes:
         choice=choice_picture(chosen.estimator),
         how=getattr(chosen.estimator, "chosen_", None),
         circles="circle" in getattr(chosen.estimator, "topology_", ()),
-        n_far=int(np.sum(result.distances > result.model.far)),
+        n_far=int(result.model.are_far(result.embedding, result.distances).sum()),
         command=command,
         versions=versions(),
     )

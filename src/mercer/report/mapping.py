@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure
-from mercer.report.seen_rows import far_distance
+from mercer.report.seen_rows import SeenRows, far_distance
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
 from mercer.tables.labels import labels_of, twin_of_label
@@ -33,6 +34,10 @@ _FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
 _MANY_MISSING = 0.2
 # So much less continuity than principal components have is worth one, too.
 _TORN = 0.05
+
+
+# Places between groups of rows are not far, though few rows may be near them.
+_FAR_PLACE = 3.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ def make_map(
     *,
     label: str | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> MapResult:
     """Make a map of a table.
@@ -107,6 +113,8 @@ def make_map(
         A column that colours the map, and never enters it; by default that of the table, if it has one.
     drop : sequence of str
         Columns that must not be used.
+    keep : sequence of str
+        Columns that are used, though they may seem to tell rows apart.
     progress : Progress, optional
         Is told what is being done; if it returns True, no more maps are tried.
 
@@ -133,7 +141,7 @@ def make_map(
     if label is not None:
         table.check_columns(label)
         not_features.append(label)
-    schema, notes = TableSchema.learn(table, not_features)
+    schema, notes = TableSchema.learn(table, not_features, keep)
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     _check(X[rows], schema, settings, table.name)
@@ -173,15 +181,11 @@ class _Mapping:
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
         distances = distances_of(chosen.estimator, self._unclipped(), method.takes_missing)
+        places = chosen.embedding[np.isfinite(chosen.embedding).all(axis=1)]
         model = MapModel(
-            chosen.estimator,
-            self._schema,
-            name,
-            method.takes_missing,
-            chosen.embedding.shape[1],
-            far_distance(distances),
-            self._label,
-        )
+            chosen.estimator, self._schema, name, method.takes_missing, chosen.embedding.shape[1],
+            far_distance(distances), self._label, SeenRows.of(places, seed=self._settings.seed, factor=_FAR_PLACE),
+        )  # fmt: skip
         return MapResult(
             self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict, reasons,
             [*self._table.notes, *notes, *self._notes], self._all_warnings(name),
@@ -269,7 +273,7 @@ class _Mapping:
         if twin:
             found.append(
                 f"{twin} says the same as the label {self._label}: the map may show nothing but that. Leave it out "
-                f"with --drop {twin}."
+                f"with --drop {shlex.quote(twin)}."
             )
         if len(self._X) < 50:
             found.append(f"{len(self._X)} rows are few: with fewer than 50, nothing is chosen by held-out rows.")

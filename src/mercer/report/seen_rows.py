@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 # Rows that are kept, and as many others that tell how far rows are from them.
 _MOST_ROWS = 2000
-# A row is far if its distance is more than this many times that of 99% of the training rows.
+# A row is far if its distance is more than this many times that of 99% of the training rows, if nothing else is said.
 _FAR_FACTOR, _FAR_SHARE = 1.5, 0.99
 # Equal rows may seem to be so far apart, in standard deviations.
 _ROUNDING = 1e-6
@@ -46,21 +46,21 @@ class SeenRows:
     far: float
 
     @classmethod
-    def of(cls, X: Array, *, seed: int) -> Self:
-        """What has been seen in the rows of X."""
+    def of(cls, X: Array, *, seed: int, factor: float = _FAR_FACTOR) -> Self:
+        """What has been seen in the rows of X; `factor` is that of `far_distance`."""
         order = np.random.default_rng(seed).permutation(len(X))
         kept, others = X[np.sort(order[:_MOST_ROWS])], X[order[_MOST_ROWS : 2 * _MOST_ROWS]]
         distances = cls(kept, np.inf).distances(others) if len(others) else _to_others(kept)
-        return cls(kept, far_distance(distances))
+        return cls(kept, far_distance(distances, factor))
 
     def distances(self, X: Array) -> Array:
         """Distance of each row from the nearest one that has been seen."""
         return np.asarray(pairwise_distances_argmin_min(X, self.rows)[1], dtype=np.float64)
 
 
-def far_distance(distances: Array) -> float:
-    """The distance beyond which a row is far, from those of the training rows."""
-    return max(_FAR_FACTOR * float(np.nanquantile(distances, _FAR_SHARE)), _ROUNDING)
+def far_distance(distances: Array, factor: float = _FAR_FACTOR) -> float:
+    """The distance beyond which a row is far: a multiple of that of nearly all training rows."""
+    return max(factor * float(np.nanquantile(distances, _FAR_SHARE)), _ROUNDING)
 
 
 def far_note(result: pl.DataFrame, what: str) -> list[str]:

@@ -130,6 +130,7 @@ def _check_column(facts: Facts) -> None:
     if facts.get("fences") is not None:
         low, high = facts.numbers("fences", 2)
         require(low < high, "its schema has a column with fences in the wrong order")
+    require(isinstance(facts.get("unit", ""), str), "its schema has a unit that is no text")
     if facts.get("texts") is not None:
         _check_format(facts.get("texts"))
 

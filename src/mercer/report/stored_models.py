@@ -35,7 +35,10 @@ def stored_map(model: MapModel) -> ModelFile:
         "schema": model.schema.to_json(), "method": model.method, "takes_missing": model.takes_missing,
         "dim": model.dim, "far": model.far, "label": model.label,
     }  # fmt: skip
-    return ModelFile("map", {"estimator": model.estimator}, facts)
+    objects = {"estimator": model.estimator}
+    if model.seen is not None:
+        objects["places"], facts["far_place"] = model.seen.rows, model.seen.far
+    return ModelFile("map", objects, facts)
 
 
 def load_map(path: str | Path) -> MapModel:
@@ -51,7 +54,8 @@ def load_map(path: str | Path) -> MapModel:
         label = None if facts.get("label") is None else facts.text("label")
         estimator = _object(file, "estimator")
         check_map(estimator, method, len(schema.features), dim)
-        model = MapModel(estimator, schema, method, takes_missing, dim, far, label)
+        seen = _seen(file, facts, "places", "far_place", dim)
+        model = MapModel(estimator, schema, method, takes_missing, dim, far, label, seen)
         _try(lambda X: _there_and_back(model, X), schema.features)
         return model
 
@@ -82,13 +86,19 @@ def load_machine(path: str | Path) -> MachineModel:
                 # Bands of the first model files had none, and later ones had it beside them.
                 vars(band)["margin_"] = facts.get("margin", 0.0)
             check_band(band, n_seen)
-        seen = None
-        if "seen" in file.objects:  # the first model files had none
-            seen = SeenRows(file.objects["seen"], facts.number("far", positive=True))
-            floats(seen, "rows", None, d)
+        seen = _seen(file, facts, "seen", "far", d)
         model = MachineModel(machine, band, schema, target, seen, metric)
         _try(lambda X: _predicted(model, X), schema.features)
         return model
+
+
+def _seen(file: ModelFile, facts: Facts, rows: str, far: str, n_columns: int) -> SeenRows | None:
+    """What a model has seen; the first model files had none."""
+    if rows not in file.objects:
+        return None
+    seen = SeenRows(file.objects[rows], facts.number(far, positive=True))
+    floats(seen, "rows", None, n_columns)
+    return seen
 
 
 def _metric(values: Any, n_columns: int) -> MetricRows | None:
@@ -119,7 +129,7 @@ def _object(file: ModelFile, name: str) -> Any:
 
 def _there_and_back(model: MapModel, X: Array) -> None:
     Z = model.coordinates(X)
-    model.distances(X)
+    model.are_far(Z, model.distances(X))
     model.schema.frame(model.rows(Z[np.isfinite(Z).all(axis=1)]))
 
 

@@ -31,6 +31,8 @@ class Reading:
         Entries that were infinite, texts that are no numbers, and dates that stand for nothing: all are NaN.
     choice : NumberChoice or DateChoice, optional
         How texts were read, if the column itself had to tell.
+    are_dates : bool
+        Whether texts were read as dates.
     """
 
     values: Array
@@ -38,12 +40,13 @@ class Reading:
     n_unreadable: int = 0
     n_placeholders: int = 0
     choice: TextChoice | None = None
+    are_dates: bool = False
 
     def notes(self, name: str) -> list[str]:
         """What the user should know."""
         counts = {
             "infinite": self.n_infinite,
-            "not a number": self.n_unreadable,
+            "no date of this format" if self.are_dates else "not a number": self.n_unreadable,
             "at the end of the calendar": self.n_placeholders,
         }
         notes = [f"{name}: {_as_missing(n, what)}" for what, n in counts.items() if n]
@@ -107,7 +110,7 @@ def read_numbers(series: pl.Series, texts: TextFormat | None = None) -> Reading:
     values = series.cast(pl.Float64, strict=False).to_numpy().astype(np.float64, copy=True)
     infinite = np.isinf(values)
     values[infinite] = np.nan
-    return Reading(values, int(infinite.sum()), n_unreadable, n_placeholders, choice)
+    return Reading(values, int(infinite.sum()), n_unreadable, n_placeholders, choice, isinstance(texts, DateFormat))
 
 
 def read_texts(series: pl.Series) -> list[str | None]:

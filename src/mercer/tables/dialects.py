@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from mercer.tables.errors import InputError
+from mercer.tables.errors import OptionError
 from mercer.tables.numbers import UNIT_ALONE
 
 # The first of equals is taken: commas are also in numbers and sentences.
@@ -165,7 +165,7 @@ def _given(separator: str | None) -> str | None:
         return None
     separator = _NAMED.get(separator.lower(), separator)
     if len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0' or separator.isalnum():
-        raise InputError(
+        raise OptionError(
             f"--separator must be one character that is no letter, digit or quote, or tab or space, got {separator!r}; "
             "give such as ; or tab."
         )

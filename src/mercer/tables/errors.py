@@ -11,6 +11,10 @@ class InputError(ReportError):
     """The data cannot be used."""
 
 
+class OptionError(InputError):
+    """An option cannot be what was given, whatever the data are."""
+
+
 class ModelFileError(ReportError):
     """The model file is refused."""
 
@@ -25,7 +29,10 @@ class MemoryRefusal(ReportError):
 
 def unreadable(name: str, error: BaseException) -> InputError:
     """The refusal of a file, from what the library that reads it says."""
-    return InputError(f"{name} cannot be read as a table: {first_line(error)}.")
+    words = first_line(error)
+    if "more fields than" in words:
+        words = "a line has more entries than the first one; check separators and quotes"
+    return InputError(f"{name} cannot be read as a table: {words}.")
 
 
 def first_line(error: BaseException) -> str:

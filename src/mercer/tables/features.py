@@ -42,6 +42,8 @@ class Column:
         Entries beyond are moved there; None if none had to be.
     texts : NumberFormat or DateFormat, optional
         How numbers and dates are written where they are texts; None if the table did not tell.
+    unit : str
+        What the table says that the numbers count; empty if it does not.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Column:
     dtype: str = ""
     fences: tuple[float, float] | None = None
     texts: TextFormat | None = None
+    unit: str = ""
 
     @property
     def features(self) -> list[str]:
@@ -112,7 +115,7 @@ class Column:
         return cls(
             values["name"], values["kind"], tuple(map(float, values["center"])), float(values["scale"]),
             tuple(values["categories"]), values["dtype"], None if fences is None else (fences[0], fences[1]),
-            text_format(values.get("texts")),
+            text_format(values.get("texts")), values.get("unit", ""),  # the first model files had no units
         )  # fmt: skip
 
 

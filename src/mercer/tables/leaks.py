@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def leaks(frame: pl.DataFrame, schema: TableSchema, target: str, y: Array) -> li
         if leaked:
             found.append(
                 f"{column.name} gives {target} away: one can be computed from the other. If it is known only together "
-                f"with {target}, leave it out with --drop {column.name}."
+                f"with {target}, leave it out with --drop {shlex.quote(column.name)}."
             )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from mercer.tables.columns import Reading, TextChoice, TextFormat, counted, read_numbers, read_texts, text_choice
 from mercer.tables.dates import DATES, DateChoice, DateFormat
 from mercer.tables.features import Column, some_of
-from mercer.tables.numbers import Conventions, NumberFormat, are_codes
+from mercer.tables.numbers import Conventions, NumberFormat, are_codes, units_of
 
 Array = NDArray[Any]
 
@@ -54,8 +55,11 @@ class Meaning:
     choice: TextChoice | None = None
 
 
-def learned(series: pl.Series, conventions: Conventions) -> Meaning:
-    """What a column means, where the conventions of its file help to read texts."""
+def learned(series: pl.Series, conventions: Conventions, *, keep: bool = False) -> Meaning:
+    """What a column means, where the conventions of its file help to read texts.
+
+    With `keep` it measures something, whatever it looks like.
+    """
     name, dtype = series.name, series.dtype
     if series.null_count() == len(series):
         return Meaning(None, [f"{name} is not used: it is empty."])
@@ -63,7 +67,7 @@ def learned(series: pl.Series, conventions: Conventions) -> Meaning:
     if kind is not None:
         return _number(name, "date", read_numbers(series), kind)
     if dtype.is_numeric() or dtype == pl.Boolean:
-        return _number(name, "number", read_numbers(series), "", _known_format(dtype, conventions))
+        return _number(name, "number", read_numbers(series), "", _known_format(dtype, conventions), keep=keep)
     if dtype not in (pl.String, pl.Categorical, pl.Enum):
         return Meaning(None, [f"{name} is not used: it holds {dtype}, which are no numbers and no texts."])
     texts = series.cast(pl.String)
@@ -71,12 +75,15 @@ def learned(series: pl.Series, conventions: Conventions) -> Meaning:
     if isinstance(choice, DateChoice) and choice.doubt:
         return Meaning(None, [f"{name} is not used: {choice.doubt}."])
     if choice is None:
+        units = units_of(texts)
+        if len(units) > 1:
+            return Meaning(None, [f"{name} is not used: its numbers have several units, {some_of(units)}; take one."])
         return _category(texts)
     reading = read_numbers(texts, choice.format)
     if isinstance(choice.format, DateFormat):
         meaning = _number(name, "date", reading, choice.format.kind, choice.format)
     else:
-        meaning = _number(name, "number", reading, "", choice.format)
+        meaning = _number(name, "number", reading, "", choice.format, keep=keep)
     return replace(meaning, choice=choice)
 
 
@@ -96,7 +103,9 @@ def choices_in_words(choices: dict[str, TextChoice]) -> list[str]:
     return [choices[names[0]].words(some_of(names)) for names in groups.values()]
 
 
-def _number(name: str, kind: str, reading: Reading, dtype: str, texts: TextFormat | None = None) -> Meaning:
+def _number(
+    name: str, kind: str, reading: Reading, dtype: str, texts: TextFormat | None = None, *, keep: bool = False
+) -> Meaning:
     notes = reading.notes(name)
     x = reading.values[np.isfinite(reading.values)]
     if not x.size:
@@ -110,10 +119,12 @@ def _number(name: str, kind: str, reading: Reading, dtype: str, texts: TextForma
     # In units of the largest entry, squares of huge numbers do not overflow.
     largest = float(np.abs(x).max()) or 1.0
     if np.ptp(x / largest) <= _CONSTANT:
-        return Meaning(None, [*notes, f"{name} is not used: it is the same in all rows."])
-    why = _why_names(name, x) if kind == "number" else None
+        how = "differs by less than rounding of such numbers may" if np.ptp(x) else "is the same in all rows"
+        return Meaning(None, [*notes, f"{name} is not used: it {how}."])
+    why = _why_names(name, x) if kind == "number" and not keep else None
     if why is not None:
-        return Meaning(None, [*notes, f"{name} is not used: {why}."], names_rows=True)
+        note = f"{name} is not used: {why}; if it measures something, give --keep {shlex.quote(name)}."
+        return Meaning(None, [*notes, note], names_rows=True)
     center, scale = float((x / largest).mean()) * largest, float((x / largest).std()) * largest
     return Meaning(Column(name, kind, (center,), scale, (), dtype, fences, texts), notes)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from mercer.tables.errors import InputError
+from mercer.tables.errors import OptionError
 
 # A column of text is one of numbers, or dates, if this share of its entries can be read as such.
 READABLE_SHARE = 0.9
@@ -64,11 +64,11 @@ class Conventions:
     def asked(cls, decimal: str | None, thousands: str | None) -> Conventions:
         """What the user asks for; one mark tells of the other where it can."""
         if decimal not in (None, ".", ","):
-            raise InputError(f"--decimal must be a point or a comma, got {decimal!r}; give . or ,.")
+            raise OptionError(f"--decimal must be a point or a comma, got {decimal!r}; give . or ,.")
         if thousands is not None and (len(thousands) != 1 or thousands not in f".,_{_GAPS}"):
-            raise InputError(f"--thousands must be one of . , ' _ or a space, got {thousands!r}; give one of them.")
+            raise OptionError(f"--thousands must be one of . , ' _ or a space, got {thousands!r}; give one of them.")
         if thousands is not None and thousands == decimal:
-            raise InputError(f"--decimal and --thousands must differ, got {decimal!r} for both; change one.")
+            raise OptionError(f"--decimal and --thousands must differ, got {decimal!r} for both; change one.")
         known = decimal or _OTHER.get(thousands or "")
         return cls(known, thousands, given=known is not None, proven=known is not None)
 
@@ -163,6 +163,15 @@ class NumberChoice:
         if self.bare:
             text += f" {self.bare:,} of the entries have no {self.format.unit}."
         return text
+
+
+def units_of(texts: pl.Series) -> list[str]:
+    """Units of texts that are numbers with units; none if too many of them are something else."""
+    known = texts.drop_nulls()
+    parts = _parts(known, "")
+    if not len(known) or len(known) - parts["body"].null_count() < READABLE_SHARE * len(known):
+        return []
+    return sorted(set(pl.concat([parts["before"], parts["after"]]).drop_nulls()))
 
 
 def number_choice(texts: pl.Series, conventions: Conventions) -> NumberChoice | None:

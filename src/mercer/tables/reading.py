@@ -45,6 +45,8 @@ class Table:
         Columns that the file itself says to name the rows.
     conventions : Conventions
         What the file, or the user, tells of numbers in columns of text.
+    units : dict of str to str
+        Units of columns, if a line of the file tells them.
     """
 
     frame: pl.DataFrame
@@ -55,6 +57,7 @@ class Table:
     label: str | None = None
     names: tuple[str, ...] = ()
     conventions: Conventions = field(default_factory=Conventions)
+    units: dict[str, str] = field(default_factory=dict)
 
     def check_columns(self, *names: str) -> None:
         """Refuse names that no column has."""
@@ -151,7 +154,8 @@ def _read_text(path: Path, options: TextOptions) -> Table:
     if endings and endings[-1] in _COMPRESSED:
         data = decompressed(data, endings[-1], name, _TEXT_FACTOR)
     found = text_table(data, name, options, tabs=".tsv" in endings[-2:])
-    return _with_index(Table(found.frame, name, found.notes, names=found.names, conventions=found.conventions))
+    table = Table(found.frame, name, found.notes, names=found.names, conventions=found.conventions, units=found.units)
+    return _with_index(table)
 
 
 def _read_parquet(path: Path, options: TextOptions) -> Table:

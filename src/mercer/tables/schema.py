@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mercer.tables.columns import counted, read_numbers
-from mercer.tables.errors import InputError
+from mercer.tables.errors import InputError, OptionError
 from mercer.tables.features import Column, some_of
 from mercer.tables.images import ImageShape
 from mercer.tables.meanings import MOST_CATEGORIES, choices_in_words, learned
@@ -57,7 +58,7 @@ class TableSchema:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def learn(cls, table: Table, not_features: Sequence[str] = ()) -> tuple[Self, list[str]]:
+    def learn(cls, table: Table, not_features: Sequence[str] = (), keep: Sequence[str] = ()) -> tuple[Self, list[str]]:
         """The schema of a table, and sentences that say what was done.
 
         Parameters
@@ -66,23 +67,28 @@ class TableSchema:
             The rows.
         not_features : sequence of str
             Columns that must not be used: labels and targets.
+        keep : sequence of str
+            Columns that measure something, though they may seem to tell rows apart.
         """
+        _check_kept(table, not_features, keep)
         if table.image_shape is not None and not set(table.pixels) & set(not_features):
             return cls._of_images(table, not_features)
         columns, notes, choices = [], [], {}
-        names = [name for name in table.names if name not in not_features]
+        names = [name for name in table.names if name not in (*not_features, *keep)]
         for series in table.frame.get_columns():
             if series.name in not_features:
                 continue
             if series.name in names:
                 notes.append(f"{series.name} is not used: it names the rows.")
                 continue
-            meaning = learned(series, table.conventions)
+            meaning = learned(series, table.conventions, keep=series.name in keep)
+            if series.name in keep and meaning.column is None:
+                raise InputError(f"--keep {shlex.quote(series.name)} cannot be followed: {' '.join(meaning.notes)}")
             notes += meaning.notes
             if meaning.choice is not None:
                 choices[series.name] = meaning.choice
             if meaning.column is not None:
-                columns.append(meaning.column)
+                columns.append(replace(meaning.column, unit=table.units.get(series.name, "")))
             if meaning.names_rows:
                 names.append(series.name)
         if not columns:
@@ -118,8 +124,8 @@ class TableSchema:
 
     def _in_words(self) -> str:
         counts = {kind: sum(column.kind == kind for column in self.columns) for kind in ("number", "date", "category")}
-        many = {"number": "columns of numbers", "date": "dates", "category": "categories"}
-        one = {"number": "column of numbers", "date": "date", "category": "category"}
+        many = {"number": "columns of numbers", "date": "dates or times", "category": "categories"}
+        one = {"number": "column of numbers", "date": "date or time", "category": "category"}
         parts = [f"{count} {one[kind] if count == 1 else many[kind]}" for kind, count in counts.items() if count]
         how = "each divided by its standard deviation"
         if counts["category"]:
@@ -200,6 +206,16 @@ class TableSchema:
             notes += more
         return np.hstack(parts), notes
 
+    def check_units(self, units: dict[str, str]) -> None:
+        """Refuse columns whose units are not those that the model was made from."""
+        for column in self.columns:
+            unit = units.get(column.name, "")
+            if unit and column.unit and unit != column.unit:
+                raise InputError(
+                    f"{column.name} is in {unit}, and was in {column.unit} when the model was made; bring it to "
+                    f"{column.unit}, or correct the second line."
+                )
+
     def n_missing(self, X: Array) -> int:
         """Number of entries of the table that are missing in rows of numbers; a category is one entry."""
         return sum(int(np.isnan(X[:, group[0]]).sum()) for group in self.groups.values())
@@ -236,6 +252,13 @@ class TableSchema:
         names = tuple(values.get("names", ()))
         shape = values["image_shape"]
         return cls(tuple(columns), tuple(values["left_out"]), None if shape is None else tuple(shape), names)
+
+
+def _check_kept(table: Table, not_features: Sequence[str], keep: Sequence[str]) -> None:
+    table.check_columns(*keep)
+    both = [name for name in keep if name in not_features]
+    if both:
+        raise OptionError(f"--keep must name columns that are used for learning, got {some_of(both)}; leave it out.")
 
 
 def _copies(frame: pl.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.tables.columns import counted, read_numbers, read_texts, text_choice
 from mercer.tables.dates import DATES, DateChoice
-from mercer.tables.errors import InputError
+from mercer.tables.errors import InputError, OptionError
 from mercer.tables.leaks import leaks
 from mercer.tables.meanings import choices_in_words
 from mercer.tables.numbers import Conventions, NumberChoice
@@ -99,13 +99,29 @@ class LearningProblem:
     warnings: list[str]
 
     @classmethod
-    def read(cls, table: Table, target: str, *, drop: tuple[str, ...] = (), task: str = "auto") -> Self:
-        """The problem of learning one column of a table from the others."""
+    def read(
+        cls, table: Table, target: str, *, drop: tuple[str, ...] = (), keep: tuple[str, ...] = (), task: str = "auto"
+    ) -> Self:
+        """The problem of learning one column of a table from the others.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        target : str
+            The column to learn.
+        drop, keep : tuple of str
+            Columns that are not used, and columns that are, though they may seem to tell rows apart.
+        task : {"auto", "regression", "classification"}
+            What is learned.
+        """
         table.check_columns(target)
         drop = tuple(table.columns_called(*drop))
+        if target in drop:
+            raise OptionError(f"--drop must not name the target, got {target!r} for both; choose another target.")
         if task not in TASKS:
-            raise InputError(f"--task must be one of {', '.join(TASKS)}, got {task!r}; choose one of them.")
-        schema, notes = TableSchema.learn(table, [target, *drop])
+            raise OptionError(f"--task must be one of {', '.join(TASKS)}, got {task!r}; choose one of them.")
+        schema, notes = TableSchema.learn(table, [target, *drop], keep)
         values, known, learned, said = _read(table.frame[target], task, table.conventions)
         notes += said
         rows = np.flatnonzero(known)
@@ -166,7 +182,8 @@ def _numbers(name: str, values: Array, dtype: str) -> tuple[Array, Array, Target
             f"The target {name!r} must be below 1e140 and reach 1e-140, got {largest:g}; choose another unit."
         )
     if len(y) and np.ptp(y) <= 1e-12 * np.abs(y).max():
-        raise InputError(f"The target {name!r} must differ between rows, got {y[0]:g} only; nothing can be learned.")
+        got = f"numbers around {y[0]:g} that differ by less than rounding may" if np.ptp(y) else f"{y[0]:g} only"
+        raise InputError(f"The target {name!r} must differ between rows, got {got}; nothing can be learned.")
     center, scale = (float(y.mean()), float(y.std())) if len(y) else (0.0, 1.0)
     return (values - center) / scale, known, Target(name, None, center, scale, dtype)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from mercer.tables.dialects import (
     names_columns,
     without_empty_lines,
 )
-from mercer.tables.errors import InputError, unreadable
+from mercer.tables.errors import InputError, OptionError, unreadable
 from mercer.tables.features import some_of
 from mercer.tables.naming import ROW_NAMES, clean_names
 from mercer.tables.numbers import Conventions, are_codes, number_choice, reads_both_ways
@@ -26,6 +26,8 @@ _MISSING = (
     "", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?", "-", "--", "#N/A", "<NA>", "NaT",
     "#VALUE!", "#DIV/0!", "#NUM!", "#REF!", "#NAME?",
 )  # fmt: skip
+# What stands in a line of units for a column that has none.
+_NO_UNIT = ("", "-")
 _WHOLE = r"^[+-]?\d+$"
 _FLOAT = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 _TIMES: dict[str, Callable[[pl.Series], pl.Series]] = {
@@ -61,12 +63,13 @@ class TextOptions:
 
 @dataclass(frozen=True)
 class TextTable:
-    """Columns, what is known of their numbers, what was done to read them, and which of them name the rows."""
+    """Columns, what is known of their numbers, what was done to read them, which name the rows, and their units."""
 
     frame: pl.DataFrame
     conventions: Conventions
     notes: tuple[str, ...]
     names: tuple[str, ...] = ()
+    units: dict[str, str] = field(default_factory=dict)
 
 
 def text_table(data: bytes, name: str, options: TextOptions, *, tabs: bool = False) -> TextTable:
@@ -91,9 +94,11 @@ def text_table(data: bytes, name: str, options: TextOptions, *, tabs: bool = Fal
         records[0].insert(0, ROW_NAMES)
         dialect = replace(dialect, text=f"{ROW_NAMES}{dialect.separator}{dialect.text}")
     frame, more = _cut(dialect, name, has_header)
+    in_line: list[str] = []
     if has_header and holds_units(records):
-        units = [entry.strip() for entry in records[1] if entry.strip() not in ("", "-")]
-        notes.append(f"The second line holds units and is no row: {some_of(units)}.")
+        in_line = [entry.strip() for entry in records[1]]
+        written = [unit for unit in in_line if unit not in _NO_UNIT]
+        notes.append(f"The second line holds units and is no row: {some_of(written)}.")
         frame = frame.slice(1)
     if not has_header:
         frame.columns = [f"column {j + 1}" for j in range(frame.width)]
@@ -103,7 +108,8 @@ def text_table(data: bytes, name: str, options: TextOptions, *, tabs: bool = Fal
     columns, conventions, read = _typed(frame, conventions, dialect.separator, options.texts)
     nameless = has_header and records[0][0].strip() in ("", ROW_NAMES)
     names = (columns[0].name,) if nameless and _tells_apart(columns[0]) else ()
-    return TextTable(pl.DataFrame(columns), conventions, (*notes, *more, *read), names)
+    units = {column: unit for column, unit in zip(frame.columns, in_line, strict=False) if unit not in _NO_UNIT}
+    return TextTable(pl.DataFrame(columns), conventions, (*notes, *more, *read), names, units)
 
 
 def _tells_apart(series: pl.Series) -> bool:
@@ -232,7 +238,9 @@ def _decoded(data: bytes, name: str, encoding: str) -> str:
     try:
         text = data.decode(encoding).lstrip("\ufeff")
     except LookupError:
-        raise InputError(f"encoding must be one that Python knows, got {encoding!r}; try utf-8 or latin-1.") from None
+        raise OptionError(
+            f"--encoding must be one that Python knows, got {encoding!r}; try utf-8 or latin-1."
+        ) from None
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = data[:start].count(b"\n") + 1
