@@ -101,3 +101,12 @@ def test_results_are_broken_between_words_on_a_terminal():
     lines = seen.getvalue().splitlines()
     assert all(len(line.rstrip()) <= 40 or line.rstrip() == path for line in lines), lines
     assert path in [line.rstrip() for line in lines]
+
+
+def test_who_waits_for_compiled_code_is_told():
+    work = working.Work(Stopping(), watched=True)
+    work("fitting a manifold", 0.5)
+    work.compiles()
+    assert work.line().startswith("mercer: fitting a manifold (compiling, once), 50% after")
+    work("fitting a manifold", 0.6)
+    assert "compiling" not in work.line()

@@ -14,6 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from mercer.cli.stopping import Stopping
+from mercer.compiling import watch_compilation
 from mercer.printable import printable
 from mercer.report.progress import Progress
 
@@ -30,16 +31,22 @@ class Work(Progress):
         self.watched = watched
         self._stopping, self._bars = stopping, bars
         self._begin = self._told_at = time.monotonic()
-        self._words, self._share = "reading", 0.0
+        self._words, self._share, self._is_compiling = "reading", 0.0, False
         self._task = None if bars is None else bars.add_task(self._words, total=1.0, objective="")
 
     def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
         """Show what is done, and tell whether to end: where Python ignores exceptions a signal is unheard."""
-        self._words, self._share, self._told_at = words, share, time.monotonic()
+        self._words, self._share, self._told_at, self._is_compiling = words, share, time.monotonic(), False
         if self._bars is not None and self._task is not None:
             told = "" if objective is None else f"objective {objective:.4g}"
             self._bars.update(self._task, description=words, completed=share, objective=told)
         return self._stopping.cause is not None
+
+    def compiles(self) -> None:
+        """Show that a function is compiled, which is done once: until more is told."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, description=f"{self._words} (compiling, once)")
+        self._is_compiling = True
 
     def end(self) -> None:
         """From now on the first signal interrupts nothing, and the clock stands still."""
@@ -59,6 +66,8 @@ class Work(Progress):
         """What is known, in a line that fits any terminal."""
         seconds = time.monotonic() - self._begin
         end = f", {100 * self._share:.0f}% after {in_words(seconds)}{left_in_words(self.left(), ', ')}"
+        if self._is_compiling:
+            end = f" (compiling, once){end}"
         words, room = f"mercer: {printable(self._words)}", _WIDTH - len(end)
         return (words if len(words) <= room else words[: room - 3] + "...") + end
 
@@ -99,14 +108,16 @@ def shown_work(console: Console, stopping: Stopping, *, shown: bool) -> Iterator
         with bars:
             work = Work(stopping, watched=True, bars=bars)
             bars.columns = (*bars.columns, _TimeLeft(work))
-            yield work
+            with watch_compilation(work.compiles):
+                yield work
     else:
         work = Work(stopping, watched=True)
         over = threading.Event()
         with contextlib.suppress(RuntimeError):  # no thread can be had: then without lines
             threading.Thread(target=_tell, args=(work, console, over), daemon=True).start()
         try:
-            yield work
+            with watch_compilation(work.compiles):
+                yield work
         finally:
             over.set()
 

@@ -1,24 +1,21 @@
 """Compiled parts of the search for neighbours: the smallest values of tiles, and distances to what was found."""
 
-from typing import Any
-
 import numpy as np
 from numba import float32, float64, int64, njit, void
 
-from mercer.kernels.read_only_numba import read_only
+from mercer.compiled_numba import PLAIN, compiled, read_only
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Values of a row that are looked at together: a power of two, since the compiler wants them one by one.
 TOGETHER = 8
 _ROWS = read_only(float64, 2)
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **PLAIN)
 def _lower(a, b):  # type: ignore[no-untyped-def]
     return a if a < b else b
 
 
-@njit(void(read_only(float32, 2), int64, float32[:, ::1], int64[:, ::1]), **_COMPILE)
+@compiled(void(read_only(float32, 2), int64, float32[:, ::1], int64[:, ::1]), **PLAIN)
 def keep_smallest(tile, start, values, indices):  # type: ignore[no-untyped-def]
     """Insert the values of each row of a tile, whose first column is number `start`, into the smallest ones so far.
 
@@ -47,7 +44,7 @@ def keep_smallest(tile, start, values, indices):  # type: ignore[no-untyped-def]
                         kept[place], at[place] = value, start + column
 
 
-@njit(void(_ROWS, _ROWS, int64[:, ::1], float64[:, ::1]), **_COMPILE)
+@compiled(void(_ROWS, _ROWS, int64[:, ::1], float64[:, ::1]), **PLAIN)
 def sort_by_distance(X, Y, indices, distances):  # type: ignore[no-untyped-def]
     """Fill in the distances of each row of X to the rows of Y that its indices name, and sort both by them.
 

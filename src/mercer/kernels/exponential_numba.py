@@ -7,9 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import float64, types, void
 from numba.extending import intrinsic, overload
 
+from mercer.compiled_numba import PLAIN, compiled
+
+_CONTRACTED: Any = {**PLAIN, "fastmath": {"contract"}}
 _LOG2_E = 1.0 / math.log(2.0)
 # Adding 1.5 * 2^52 rounds a double to the nearest whole number and leaves it in the low bits of the mantissa.
 _ROUND = 1.5 * 2.0**52
@@ -36,7 +39,7 @@ def _number_of(typing_context, bits):  # type: ignore[no-untyped-def]
     return types.float64(types.int64), generate
 
 
-@njit("void(float64[::1], float64)", nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+@compiled(void(float64[::1], float64), **_CONTRACTED)
 def exp_of_negative_in_place(x, factor):  # type: ignore[no-untyped-def]
     """Overwrite x by exp(-factor x), for factor x >= 0.
 
@@ -95,7 +98,6 @@ _ZERO_POWER, _ZERO_POWER_SINGLE = -1023.0, np.float32(-127.0)
 _ONE_SINGLE = np.float32(1.0)
 _ROUND_SINGLE = np.float32(1.5 * 2.0**23)
 _MANTISSA_SINGLE = np.int32(23)
-_INLINED: Any = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 @intrinsic
@@ -123,7 +125,7 @@ def power_of_two(t: Any) -> Any:
     raise NotImplementedError("power_of_two exists only inside compiled functions.")
 
 
-@overload(power_of_two, jit_options=_INLINED)
+@overload(power_of_two, jit_options=_CONTRACTED)
 def _power_of_two(t):  # type: ignore[no-untyped-def]
     def double(t):  # type: ignore[no-untyped-def]
         t = max(t, _ZERO_POWER)

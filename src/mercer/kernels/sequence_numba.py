@@ -1,14 +1,14 @@
 """The compiled loop of the weighted degree kernel."""
 
 import numpy as np
-from numba import float64, njit, uint32
+from numba import float64, uint32
 
-from mercer.kernels.read_only_numba import read_only
+from mercer.compiled_numba import PLAIN, compiled, read_only
 
 _LETTERS = read_only(uint32, 2)
 
 
-@njit(float64[:, ::1](_LETTERS, _LETTERS, read_only(float64, 1)), nogil=True, cache=True)
+@compiled(float64[:, ::1](_LETTERS, _LETTERS, read_only(float64, 1)), **PLAIN)
 def weighted_degree_tile(left, right, run_weights):  # type: ignore[no-untyped-def]
     """Σ_l run_weights[length of the run of matches that ends at letter l], for all pairs of rows."""
     n_letters = left.shape[1]

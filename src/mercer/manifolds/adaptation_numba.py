@@ -1,16 +1,15 @@
 """Compiled part of the adaptation: what of some rows lies along the manifold."""
 
-from typing import Any
+from numba import float32, float64, void
 
-from numba import float32, float64, njit, types, void
+from mercer.compiled_numba import FAST, compiled, read_only
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 # What is only read may be of a model that was loaded from a file, and read-only.
-_SLOPES = types.Array(float32, 3, "C", readonly=True)
-_VALUES = types.Array(float64, 2, "C", readonly=True)
+_SLOPES = read_only(float32, 3)
+_VALUES = read_only(float64, 2)
 
 
-@njit(void(_SLOPES, _VALUES, float64, float64[:, ::1]), **_COMPILE)
+@compiled(void(_SLOPES, _VALUES, float64, float64[:, ::1]), **FAST)
 def subtract_tangential(slopes, values, share, total):  # type: ignore[no-untyped-def]
     """Subtract share Σ_a s_a (s_aᵀ v) from the rows of total, for the rows v of values and their slopes s_a."""
     n, q, d = slopes.shape

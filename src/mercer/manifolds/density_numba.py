@@ -1,30 +1,27 @@
 """Compiled part of the density of a manifold: what rows say of its cells."""
 
 from math import log
-from typing import Any
 
 import numpy as np
-from numba import float64, njit, types
+from numba import float64
 
+from mercer.compiled_numba import FAST_WITHOUT_NAN, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
 
-_COMPILE: Any = {
-    "nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "nnan"},
-}  # fmt: skip
 _LOG2_E = 1.0 / log(2.0)
 # Power of two of the least ratio of two densities of a row that is told apart from zero: 1000 cells at 2^-40 are 1e-9.
 _LEAST_POWER = -40.0
 # Of a model that was loaded from a file, and may be read-only.
-_VECTOR = types.Array(float64, 1, "C", readonly=True)
-_MATRIX = types.Array(float64, 2, "C", readonly=True)
+_VECTOR = read_only(float64, 1)
+_MATRIX = read_only(float64, 2)
 
 
-@njit(
+@compiled(
     float64(
         _MATRIX, _MATRIX, _VECTOR, _VECTOR, _MATRIX, _MATRIX, float64, float64[::1], float64[:, :, ::1],
         float64[:, :, ::1],
     ),
-    **_COMPILE,
+    **FAST_WITHOUT_NAN,
 )  # fmt: skip
 def cell_sums(P, X, norms, base, offsets, squares, s2, log_p, seconds, totals):  # type: ignore[no-untyped-def]
     """What each of some rows x says of the cells g of a manifold, and of the places e within them.

@@ -1,22 +1,20 @@
 """Compiled parts of the projection: where to start, and damped steps in a box or around circles."""
 
-from typing import Any
-
 import numpy as np
-from numba import boolean, float64, int64, njit, types, void
+from numba import boolean, float64, int64, njit, void
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
-_INLINED: Any = {"inline": "always", "nogil": True, "error_model": "numpy"}
+from mercer.compiled_numba import PLAIN, compiled, read_only
+
 # What is added to the diagonal of JᵀJ, as a share of its largest entry: f may stand still in a direction.
 _LEAST_CURVATURE = 1e-14
 _MATRIX, _CUBE = float64[:, ::1], float64[:, :, ::1]
 # Of a model that was loaded from a file, and may be read-only.
-_FLAGS = types.Array(boolean, 1, "C", readonly=True)
-_POSITIONS = types.Array(int64, 2, "C", readonly=True)
-_READ_VECTOR, _READ_MATRIX, _READ_CUBE = (types.Array(float64, n_dims, "C", readonly=True) for n_dims in (1, 2, 3))
+_FLAGS = read_only(boolean, 1)
+_POSITIONS = read_only(int64, 2)
+_READ_VECTOR, _READ_MATRIX, _READ_CUBE = (read_only(float64, n_dims) for n_dims in (1, 2, 3))
 
 
-@njit(void(_READ_MATRIX, _READ_VECTOR, _POSITIONS, int64[:, ::1]), **_COMPILE)
+@compiled(void(_READ_MATRIX, _READ_VECTOR, _POSITIONS, int64[:, ::1]), **PLAIN)
 def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-untyped-def]
     """The positions of the least local minima of each row of distances from a grid, best first, then -1.
 
@@ -49,7 +47,7 @@ def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-u
                 found[i, place] = -1
 
 
-@njit(**_INLINED)
+@njit(**PLAIN)
 def _solve_free(A, S, g, free, damping, largest, factor, step):  # type: ignore[no-untyped-def]
     """Solve (A + S + damping diag A) step = g for the free coordinates; without S, and 0.0 returned, where concave."""
     q = len(g)
@@ -87,7 +85,7 @@ def _solve_free(A, S, g, free, damping, largest, factor, step):  # type: ignore[
     return share
 
 
-@njit(**_INLINED)
+@njit(**PLAIN)
 def _promised(step, length, g, A, S, share):  # type: ignore[no-untyped-def]
     """The decrease that the model promises for a part of a step."""
     total = 0.0
@@ -98,9 +96,9 @@ def _promised(step, length, g, A, S, share):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(
+@compiled(
     void(_READ_CUBE, _READ_MATRIX, _READ_MATRIX, _READ_MATRIX, _READ_CUBE, _READ_VECTOR, _FLAGS, _MATRIX, float64[::1]),
-    **_COMPILE,
+    **PLAIN,
 )
 def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ignore[no-untyped-def]
     """Minimise Σ_c W_c (R_c - (sᵀT)_c)² + sᵀSs + damping Σ_a (TWTᵀ)_aa s_a² over steps s that stay in the box, roughly.
@@ -153,9 +151,9 @@ def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ign
         gains[i] = max(gains[i], shortened)
 
 
-@njit(
+@compiled(
     void(_FLAGS, _READ_MATRIX, _READ_MATRIX, _READ_CUBE, _READ_MATRIX, _MATRIX, _CUBE, _CUBE),
-    **_COMPILE,
+    **PLAIN,
 )
 def accept_steps(better, steps, R_moved, T_moved, W, R, T, S):  # type: ignore[no-untyped-def]
     """Take over residuals and tangents of the steps that were better, and learn the curvature of f from all.
@@ -182,5 +180,8 @@ def accept_steps(better, steps, R_moved, T_moved, W, R, T, S):  # type: ignore[n
                 for b in range(q):
                     S[i, a, b] += u[a] * u[b] / along
         if better[i]:
-            R[i] = R_moved[i]
-            T[i] = T_moved[i]
+            # Entry by entry: for whole arrays the compiler makes code that broadcasts, for two seconds.
+            for c in range(d):
+                R[i, c] = R_moved[i, c]
+                for a in range(q):
+                    T[i, a, c] = T_moved[i, a, c]

@@ -1,16 +1,15 @@
 """Compiled coordinate descent for the lasso and the group lasso."""
 
-from typing import Any
-
 import numpy as np
-from numba import boolean, float64, int64, njit, types, void
+from numba import boolean, float64, int64, void
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+from mercer.compiled_numba import PLAIN, compiled, read_only
+
 # What is only read may come from a file, and be read-only.
-_READ = types.Array(float64, 2, "C", readonly=True)
+_READ = read_only(float64, 2)
 
 
-@njit(void(_READ, _READ, float64, int64, boolean, float64, int64, float64[:, ::1]), **_COMPILE)
+@compiled(void(_READ, _READ, float64, int64, boolean, float64, int64, float64[:, ::1]), **PLAIN)
 def descend(G, C, lam, n_penalised, group, tol, sweeps, V):  # type: ignore[no-untyped-def]
     """Sweep over the rows of V until no entry (or group) violates its optimality condition by more than tol."""
     n, d = C.shape

@@ -3,15 +3,17 @@
 from typing import Any
 
 import numpy as np
-from numba import float64, int64, njit, types, void
+from numba import float64, int64, njit, void
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+from mercer.compiled_numba import PLAIN, compiled, read_only
+
+_COMPILE: Any = {**PLAIN, "fastmath": {"contract", "nsz"}}
 # Kernel functions that are smaller, with their slopes, are far from where they live.
 _NEGLIGIBLE = 1e-20
 # Arrays of a model that was loaded from a file may be read-only.
-_COUNTS = types.Array(int64, 1, "C", readonly=True)
-_MATRIX = types.Array(float64, 2, "C", readonly=True)
-_TABLES = types.Array(float64, 3, "C", readonly=True)
+_COUNTS = read_only(int64, 1)
+_MATRIX = read_only(float64, 2)
+_TABLES = read_only(float64, 3)
 
 
 @njit(inline="always", **_COMPILE)
@@ -29,7 +31,7 @@ def _interpolate(table, n_steps, z, side, values, slopes):  # type: ignore[no-un
         slopes[j] = (sa + t * (2.0 * square + 3.0 * t * cubic)) * 0.5 * n_steps
 
 
-@njit(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, float64[:, ::1]), **_COMPILE)
+@compiled(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, float64[:, ::1]), **_COMPILE)
 def fill(tables, sides, steps, Z, K):  # type: ignore[no-untyped-def]
     """Set the first columns of K to Π_c k_c(z_c, z_jc), for all nodes; the tables are those of `evaluate`."""
     n, q = Z.shape
@@ -48,7 +50,7 @@ def fill(tables, sides, steps, Z, K):  # type: ignore[no-untyped-def]
             done *= side
 
 
-@njit(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, _MATRIX, float64[:, ::1], float64[:, :, ::1]), **_COMPILE)
+@compiled(void(_TABLES, _COUNTS, _COUNTS, _MATRIX, _MATRIX, float64[:, ::1], float64[:, :, ::1]), **_COMPILE)
 def evaluate(tables, sides, steps, alpha, Z, F, T):  # type: ignore[no-untyped-def]
     """Add Σ_j α_j Π_c k_c(z_c, z_jc) to F, and its derivatives in the coordinates to T.
 

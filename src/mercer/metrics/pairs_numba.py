@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numba import float64, int64, njit, void
 
+from mercer.compiled_numba import PLAIN, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
-from mercer.kernels.read_only_numba import read_only
 
 EUCLIDEAN, CITY_BLOCK, SQUARED = 0, 1, 2
 _LOG2_E = 1.0 / math.log(2.0)
-_COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+_COMPILE: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 _ROWS = read_only(float64, 2)
 
 
@@ -43,7 +43,7 @@ def _distances(columns, i, n, kind, r):  # type: ignore[no-untyped-def]
             r[k] *= 0.5
 
 
-@njit(void(_ROWS, int64, int64, int64, float64[:, ::1], float64[:, ::1]), cache=True, **_COMPILE)
+@compiled(void(_ROWS, int64, int64, int64, float64[:, ::1], float64[:, ::1]), **_COMPILE)
 def fill(columns, start, stop, kind, R, K):  # type: ignore[no-untyped-def]
     """Write r and exp(-r) for rows from `start` to `stop` against all rows before them."""
     for i in range(start, stop):
@@ -53,8 +53,8 @@ def fill(columns, start, stop, kind, R, K):  # type: ignore[no-untyped-def]
             values[k] = power_of_two(-_LOG2_E * r[k])
 
 
-@njit(
-    void(_ROWS, _ROWS, int64, int64, int64, _ROWS, _ROWS, _ROWS, float64, float64[::1]), cache=True, **_COMPILE
+@compiled(
+    void(_ROWS, _ROWS, int64, int64, int64, _ROWS, _ROWS, _ROWS, float64, float64[::1]), **_COMPILE
 )  # fmt: skip
 def add_gradient(columns, turned, start, stop, kind, R, C, alpha, share, sums):  # type: ignore[no-untyped-def]
     """Add Σ_k S_ik exp(-r_ik) q_ikj over rows i from `start` to `stop` and all rows k before them, for each column j.
@@ -90,7 +90,7 @@ def add_gradient(columns, turned, start, stop, kind, R, C, alpha, share, sums): 
             sums[j] += total
 
 
-@njit(void(_ROWS, int64, int64, int64, _ROWS, float64[:, :, ::1]), cache=True, **_COMPILE)
+@compiled(void(_ROWS, int64, int64, int64, _ROWS, float64[:, :, ::1]), **_COMPILE)
 def fill_slopes(columns, start, stop, kind, coef, slopes):  # type: ignore[no-untyped-def]
     """Write the gradients at rows i of Σ_k coef_ck exp(-r_ik) over all k but i, for each c: slopes[c, i, j]."""
     n = columns.shape[1]

@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 from numba import boolean, float32, float64, njit, void
 
+from mercer.compiled_numba import FAST, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
-from mercer.kernels.read_only_numba import read_only
 
 BLOCK = 384  # columns of a block
 # exp(-r² / 2) = 2^-(scale r)², and exp(-r) = 2^-(scale r)
 _SCALE, _SCALE_OF_CITY_BLOCK = math.sqrt(0.5 / math.log(2.0)), 1.0 / math.log(2.0)
 _TYPES = (float64, float32)
 _SUMS = float64[:, ::1]
-_COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _pack(rows, start, n, packed, city_block):  # type: ignore[no-untyped-def]
     """Scaled rows from `start` on, n of them, as columns."""
     scale = packed.dtype.type(_SCALE_OF_CITY_BLOCK if city_block else _SCALE)
@@ -37,7 +36,7 @@ def _pack(rows, start, n, packed, city_block):  # type: ignore[no-untyped-def]
             packed[k, j] = scale * rows[start + j, k]
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _exponents(block, pair, first, second, city_block):  # type: ignore[no-untyped-def]
     """Minus the (squared) distances of the two columns of `pair` from all columns of a block."""
     for k in range(0, len(block), 4):
@@ -59,7 +58,7 @@ def _exponents(block, pair, first, second, city_block):  # type: ignore[no-untyp
                 second[j] = -e if k == 0 else second[j] - e
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _exponentials(values, weights):  # type: ignore[no-untyped-def]
     """Overwrite exponents by powers of two, and sum these with weights."""
     total = values.dtype.type(0.0)
@@ -70,7 +69,7 @@ def _exponentials(values, weights):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _sum(values, weights):  # type: ignore[no-untyped-def]
     """Sum powers of two with weights."""
     total = values.dtype.type(0.0)
@@ -79,7 +78,7 @@ def _sum(values, weights):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _sum_and_add(values, weights, factor, target):  # type: ignore[no-untyped-def]
     """Sum powers of two with weights, and add a multiple of them to others."""
     total = values.dtype.type(0.0)
@@ -90,7 +89,7 @@ def _sum_and_add(values, weights, factor, target):  # type: ignore[no-untyped-de
     return total
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST)
 def _multiple_of_four(n):  # type: ignore[no-untyped-def]
     return (n + 3) // 4 * 4
 
@@ -100,7 +99,7 @@ def _add_products_of(t: Any) -> Any:
     return void(rows, rows, vectors, _SUMS, vectors, _SUMS, boolean)
 
 
-@njit([_add_products_of(t) for t in _TYPES], cache=True, **_COMPILE)
+@compiled(*[_add_products_of(t) for t in _TYPES], **FAST)
 def add_products(X, Y, V, sums, W, transposed_sums, city_block):  # type: ignore[no-untyped-def]
     """Add K V to sums and, unless W is empty, Kᵀ W to transposed_sums, for the Gram matrix K of rows X against Y."""
     n_dims, n_vectors = _multiple_of_four(X.shape[1]), V.shape[1]
@@ -145,7 +144,7 @@ def add_products(X, Y, V, sums, W, transposed_sums, city_block):  # type: ignore
                     below[c, j] = 0.0
 
 
-@njit([t(read_only(t, 2, "A"), read_only(t, 2, "A"), t[:, ::1], boolean) for t in _TYPES], cache=True, **_COMPILE)
+@compiled(*[t(read_only(t, 2, "A"), read_only(t, 2, "A"), t[:, ::1], boolean) for t in _TYPES], **FAST)
 def fill(X, Y, out, city_block):  # type: ignore[no-untyped-def]
     """Write the Gram matrix of rows X against Y; what it returns only keeps the compiler from dropping the sums.
 

@@ -3,19 +3,16 @@
 Written by hand: a product with chosen rows that are far apart is in no library.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import float32, float64, intp, njit, void
+from numba import float32, float64, intp, void
 
-from mercer.kernels.read_only_numba import read_only
+from mercer.compiled_numba import FAST, compiled, read_only
 
 _TYPES = (float32, float64)
 _POSITIONS = read_only(intp, 1)
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
-@njit([void(read_only(t, 2), _POSITIONS, read_only(t, 1), intp, float64[::1]) for t in _TYPES], **_COMPILE)
+@compiled(*[void(read_only(t, 2), _POSITIONS, read_only(t, 1), intp, float64[::1]) for t in _TYPES], **FAST)
 def add_rows(K, rows, weights, first, sums):  # type: ignore[no-untyped-def]
     """Add Σ_i weights_i K[rows_i] to sums, for as many columns from `first` on as it is long.
 
@@ -35,7 +32,7 @@ def add_rows(K, rows, weights, first, sums):  # type: ignore[no-untyped-def]
             sums[j] += weight * row[j]
 
 
-@njit([void(read_only(t, 2), *[_POSITIONS] * 3, t[:, ::1], _POSITIONS) for t in _TYPES], **_COMPILE)
+@compiled(*[void(read_only(t, 2), *[_POSITIONS] * 3, t[:, ::1], _POSITIONS) for t in _TYPES], **FAST)
 def copy_parts(K, rows, ascending, ranks, out, places):  # type: ignore[no-untyped-def]
     """Write K[rows][:, ascending[ranks]] to the rows `places` of `out`.
 

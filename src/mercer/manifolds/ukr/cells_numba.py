@@ -4,20 +4,18 @@ Points are padded with zeros to an even number of coordinates, two of which are 
 needs; the passes over them, which take long to compile, are in `quartic_numba` and `cell_pass_numba`.
 """
 
-from typing import Any
+from numba import float64, int32, int64, njit, void
 
-from numba import float64, int32, int64, njit, types, void
+from mercer.compiled_numba import FAST, compiled, read_only
 
-INLINED: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-COMPILE: Any = {"cache": True, **INLINED}
 VECTOR, MATRIX = float64[::1], float64[:, ::1]
 # What is only read may be of a model that was loaded from a file, and read-only.
-READ_VECTOR, READ_MATRIX = (types.Array(float64, n_dims, "C", readonly=True) for n_dims in (1, 2))
-READ_COUNTS, READ_CELLS = (types.Array(int64, n_dims, "C", readonly=True) for n_dims in (1, 2))
-READ_LISTS = types.Array(int32, 1, "C", readonly=True)
+READ_VECTOR, READ_MATRIX = (read_only(float64, n_dims) for n_dims in (1, 2))
+READ_COUNTS, READ_CELLS = (read_only(int64, n_dims) for n_dims in (1, 2))
+READ_LISTS = read_only(int32, 1)
 
 
-@njit(inline="always", **INLINED)
+@njit(inline="always", **FAST)
 def squared_distance(U, r, V, s):  # type: ignore[no-untyped-def]
     """||u_r - v_s||², of points with an even number of coordinates."""
     total = 0.0
@@ -27,9 +25,9 @@ def squared_distance(U, r, V, s):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(
+@compiled(
     int64(READ_MATRIX, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, READ_COUNTS, float64, int64[::1], int32[::1]),
-    **COMPILE,
+    **FAST,
 )
 def find_neighbours(U, V, cells, sides, starts, itself, reach, counts, found):  # type: ignore[no-untyped-def]
     """Write the positions in U, increasing, of the points within reach of each point of V, one list after the other.
@@ -61,7 +59,7 @@ def find_neighbours(U, V, cells, sides, starts, itself, reach, counts, found):  
     return place
 
 
-@njit(void(READ_MATRIX, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, VECTOR), **COMPILE)
+@compiled(void(READ_MATRIX, READ_MATRIX, READ_CELLS, READ_COUNTS, READ_COUNTS, VECTOR), **FAST)
 def sum_values(U, V, cells, sides, starts, sums):  # type: ignore[no-untyped-def]
     """Write Σ_j (1 - ||u_j - v_i||²)² over the points of U nearer than 1, in cells as above, for each point of V."""
     for i in range(len(V)):

@@ -15,6 +15,7 @@ from mercer.kernels import Gaussian
 from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.gram import Gram
 from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.ukr.shared_numba import TIE
 from mercer.manifolds.ukr.targets import Targets, padded
 
 Array = NDArray[Any]
@@ -27,8 +28,6 @@ _STRIPS = 16
 _FEW_PAIRS = 2**17
 # exp(-r² / 2) = 2^-(scale r)²
 _SCALE = math.sqrt(0.5 / math.log(2.0))
-# Rounding of squared distances: the last neighbour to exclude is excluded however its distance was rounded.
-TIE = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)

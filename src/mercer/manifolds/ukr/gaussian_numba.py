@@ -3,24 +3,20 @@
 Points come as columns, padded with zeros to an even number of coordinates, two of which are taken at once.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import boolean, float64, int64, njit, types, void
+from numba import boolean, float64, int64, njit, void
 
+from mercer.compiled_numba import FAST_WITHOUT_NAN, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
 
-# `nnan`: otherwise the search for the nearest row is not vectorised. Infinite numbers are used.
-_COMPILE: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
+# With NaN the search for the nearest row would not be vectorised. Infinite numbers are used.
 _MATRIX = float64[:, ::1]
 # What is only read may be of a model that was loaded from a file, and read-only.
-_READ_MATRIX = types.Array(float64, 2, "C", readonly=True)
-_READ_VECTOR, _READ_POSITIONS, _READ_FLAGS = (
-    types.Array(kind, 1, "C", readonly=True) for kind in (float64, int64, boolean)
-)
+_READ_MATRIX = read_only(float64, 2)
+_READ_VECTOR, _READ_POSITIONS, _READ_FLAGS = (read_only(kind, 1) for kind in (float64, int64, boolean))
 
 
-@njit(inline="always", **_COMPILE)
+@njit(inline="always", **FAST_WITHOUT_NAN)
 def _exponents(columns, v, own, radius, row):  # type: ignore[no-untyped-def]
     """Minus the squared distances of v from all points, -inf where these are excluded, and the largest of them."""
     n = columns.shape[1]
@@ -40,10 +36,9 @@ def _exponents(columns, v, own, radius, row):  # type: ignore[no-untyped-def]
     return nearest
 
 
-@njit(
+@compiled(
     void(_READ_MATRIX, _READ_MATRIX, _READ_POSITIONS, _READ_VECTOR, boolean, _MATRIX, boolean[::1]),
-    cache=True,
-    **_COMPILE,
+    **FAST_WITHOUT_NAN,
 )
 def fill_weights(columns, V, own, radii, quartic, W, isolated):  # type: ignore[no-untyped-def]
     """Write kernel values of points V against all others, up to a factor for each point.
@@ -72,10 +67,9 @@ def fill_weights(columns, V, own, radii, quartic, W, isolated):  # type: ignore[
                 row[j] = power_of_two(row[j] - nearest)
 
 
-@njit(
+@compiled(
     void(_READ_MATRIX, _READ_MATRIX, _MATRIX, _READ_MATRIX, boolean, _READ_FLAGS, _MATRIX, _MATRIX),
-    cache=True,
-    **_COMPILE,
+    **FAST_WITHOUT_NAN,
 )
 def add_gradients(columns, V, W, slopes, quartic, isolated, own_gradients, gradients):  # type: ignore[no-untyped-def]
     """With Q = P * slopes, write Σ_r Q_rs (u_r - u_s) for points s of V, and add Σ_s Q_rs (u_s - u_r) for all r.

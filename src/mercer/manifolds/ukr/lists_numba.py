@@ -1,19 +1,19 @@
 """Compiled part of the pass over lists of the nearest latent points: errors, and what their slopes give."""
 
 from math import exp
-from typing import Any
 
 import numpy as np
-from numba import float32, float64, int32, int64, njit, types, void
+from numba import float32, float64, int32, int64, void
 
-from mercer.manifolds.ukr.gaussian import TIE
+from mercer.compiled_numba import FAST, compiled, read_only
+from mercer.manifolds.ukr.selection_numba import kth_smallest
+from mercer.manifolds.ukr.shared_numba import TIE
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-_FEATURES = types.Array(float32, 2, "C", readonly=True)
+_FEATURES = read_only(float32, 2)
 
 
-@njit(
-    void(_FEATURES, float64[:, ::1], int32[:, ::1], int64, int64, int64, float64[::1], float64[:, ::1]), **_COMPILE
+@compiled(
+    void(_FEATURES, float64[:, ::1], int32[:, ::1], int64, int64, int64, float64[::1], float64[:, ::1]), **FAST
 )  # fmt: skip
 def list_pass(features, U, lists, n_excluded, start, stop, errors, gradient):  # type: ignore[no-untyped-def]
     """Errors E_s = ||y_s - f_s||² of points start to stop; ½ ∂/∂U of their sum is added to the gradient.
@@ -22,7 +22,7 @@ def list_pass(features, U, lists, n_excluded, start, stop, errors, gradient):  #
     near as the last of them. Where none is left, f_s is zero, the mean of all rows.
     """
     n_listed, d, q = lists.shape[1], features.shape[1], U.shape[1]
-    squares, weights = np.empty(n_listed), np.empty(n_listed, np.float32)
+    squares, room, weights = np.empty(n_listed), np.empty(n_listed), np.empty(n_listed, np.float32)
     residual = np.empty(d, np.float32)
     for s in range(start, stop):
         for k in range(n_listed):
@@ -31,7 +31,7 @@ def list_pass(features, U, lists, n_excluded, start, stop, errors, gradient):  #
                 step = U[lists[s, k], a] - U[s, a]
                 total += step * step
             squares[k] = total
-        radius = np.partition(squares, n_excluded - 1)[n_excluded - 1] * TIE if n_excluded > 0 else -1.0
+        radius = kth_smallest(squares, n_listed, n_excluded - 1, room) * TIE if n_excluded > 0 else -1.0
         nearest = np.inf
         for k in range(n_listed):
             if radius < squares[k] < nearest:

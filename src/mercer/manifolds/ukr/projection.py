@@ -12,6 +12,7 @@ from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.ukr.covering import MANY, covering
 from mercer.manifolds.ukr.quartic import Cells
+from mercer.manifolds.ukr.shared_numba import COLUMNS
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.targets import padded
 from mercer.manifolds.ukr.units import LatentUnits
@@ -26,8 +27,6 @@ _APART = 1.0
 _GAUSSIAN_REACH, _QUARTIC_REACH = 8.0, 2.0
 # Of many training points those in a cell, whose side is this share of the reach, have one list and are one start.
 _SHARED = 0.25
-# Compiled loops take so many columns at once.
-COLUMNS = 4
 # Rounding by which a point may be outside of the domain, in the logarithm of the density.
 _SLACK = 1e-9
 

@@ -1,17 +1,14 @@
 """Compiled part of the projection: damped Gauss-Newton steps, row after row, among the training points nearby."""
 
 import math
-from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int32, int64, njit, types, void
+from numba import boolean, float64, int32, int64, njit, void
 
+from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
-from mercer.manifolds.ukr.projection import COLUMNS
+from mercer.manifolds.ukr.shared_numba import COLUMNS
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
-# `nnan`: otherwise the search for the nearest point is not vectorised.
-_FAST: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-8, 1e8
 _SHYER, _BOLDER = 6.0, 0.1
 # Steps are no longer than so many widths of the kernel.
@@ -32,13 +29,13 @@ _HEAD_START, _BEHIND, _SAME = 4, 1.5, 0.2
 # Factors that sums are taken of at once, as are columns: arrays are padded to multiples of them.
 _FACTORS = 3
 # Of a model that was loaded from a file, and may be read-only.
-_VECTOR = types.Array(float64, 1, "C", readonly=True)
-_MATRIX = types.Array(float64, 2, "C", readonly=True)
-_OFFSETS = types.Array(int64, 1, "C", readonly=True)
-_POSITIONS = types.Array(int32, 1, "C", readonly=True)
+_VECTOR = read_only(float64, 1)
+_MATRIX = read_only(float64, 2)
+_OFFSETS = read_only(int64, 1)
+_POSITIONS = read_only(int32, 1)
 
 
-@njit(**_COMPILE)
+@njit(**PLAIN)
 def _unroll(z, radii, u, tangents):  # type: ignore[no-untyped-def]
     """Write the point u that z is among the training points, and ∂u_c/∂z_a: circles take two coordinates."""
     tangents[:] = 0.0
@@ -54,7 +51,7 @@ def _unroll(z, radii, u, tangents):  # type: ignore[no-untyped-def]
             c += 1
 
 
-@njit(**_FAST)
+@njit(**FAST_WITHOUT_NAN)  # with NaN the search for the nearest point would not be vectorised
 def _weigh(u, near, columns, quartic, squares, slopes, rows, factors):  # type: ignore[no-untyped-def]
     """Write which of the training points `near` have weight at u, and their factors: how many, and the least distance.
 
@@ -91,7 +88,7 @@ def _weigh(u, near, columns, quartic, squares, slopes, rows, factors):  # type: 
     return count, least
 
 
-@njit(**_FAST)
+@njit(**FAST_WITHOUT_NAN)
 def _add_up(factors, rows, count, features, sums, totals):  # type: ignore[no-untyped-def]
     """Write Σ_k factors[a, k] features[rows[k]] and Σ_k factors[a, k]."""
     for a in range(0, len(factors), _FACTORS):
@@ -110,7 +107,7 @@ def _add_up(factors, rows, count, features, sums, totals):  # type: ignore[no-un
             sums[a + 2, c], sums[a + 2, c + 1], sums[a + 2, c + 2], sums[a + 2, c + 3] = h0, h1, h2, h3
 
 
-@njit(**_COMPILE)
+@njit(**PLAIN)
 def _evaluate(z, near, columns, surface, F, T, density_slopes):  # type: ignore[no-untyped-def]
     """Write F (d) and T (q, d), f(z) and its tangents, and the slopes of the log density; return that, over K(0).
 
@@ -144,7 +141,7 @@ def _evaluate(z, near, columns, surface, F, T, density_slopes):  # type: ignore[
     return np.log(totals[0] / len(features)) - (0.0 if quartic else 0.5 * least)
 
 
-@njit(**_COMPILE)
+@njit(**PLAIN)
 def _take(U, near, columns):  # type: ignore[no-untyped-def]
     """Write the coordinates of some training points to columns."""
     for i in range(len(near)):
@@ -152,7 +149,7 @@ def _take(U, near, columns):  # type: ignore[no-untyped-def]
             columns[c, i] = U[near[i], c]
 
 
-@njit(**_COMPILE)
+@njit(**PLAIN)
 def _propose(T, R, room, density_slopes, damping, step):  # type: ignore[no-untyped-def]
     """A damped Gauss-Newton step inside of the linearised domain room + slopes · step >= 0, and what it promises."""
     q, d = T.shape
@@ -207,7 +204,7 @@ def _propose(T, R, room, density_slopes, damping, step):  # type: ignore[no-unty
     return gain
 
 
-@njit(**_COMPILE)
+@njit(**PLAIN)
 def _shown_residuals(y, known, F, T, R):  # type: ignore[no-untyped-def]
     """R = y - F, and its squared length; 0, like tangents, where an entry is not known."""
     cost = 0.0
@@ -220,12 +217,12 @@ def _shown_residuals(y, known, F, T, R):  # type: ignore[no-untyped-def]
     return cost
 
 
-@njit(
+@compiled(
     void(
         _MATRIX, _MATRIX, int64[:, ::1], _MATRIX, _MATRIX, _OFFSETS, _OFFSETS, _POSITIONS, _MATRIX, boolean, _VECTOR,
         boolean, float64, int64, float64, float64[:, ::1], float64[::1],
     ),
-    **_COMPILE,
+    **PLAIN,
 )  # fmt: skip
 def descend(  # type: ignore[no-untyped-def]
     Y, known, starts, Z, U, number, first, lists, features, incomplete, radii, quartic, log_threshold, max_steps, tol,

@@ -3,9 +3,8 @@
 import numpy as np
 from numba import boolean, int32, int64, njit, void
 
+from mercer.compiled_numba import FAST, compiled
 from mercer.manifolds.ukr.cells_numba import (
-    COMPILE,
-    INLINED,
     MATRIX,
     READ_COUNTS,
     READ_LISTS,
@@ -14,11 +13,11 @@ from mercer.manifolds.ukr.cells_numba import (
     VECTOR,
     squared_distance,
 )
-from mercer.manifolds.ukr.gaussian import TIE
-from mercer.manifolds.ukr.targets import NOTHING
+from mercer.manifolds.ukr.selection_numba import kth_smallest
+from mercer.manifolds.ukr.shared_numba import NOTHING, TIE
 
 
-@njit(void(READ_COUNTS, READ_LISTS, int32[::1]), **COMPILE)
+@compiled(void(READ_COUNTS, READ_LISTS, int32[::1]), **FAST)
 def link_mirrored(offsets, found, mirror):  # type: ignore[no-untyped-def]
     """Where in the lists the pair (s, r) is, for each pair (r, s): lists are increasing, and hold both."""
     cursor = offsets.copy()
@@ -29,7 +28,7 @@ def link_mirrored(offsets, found, mirror):  # type: ignore[no-untyped-def]
             cursor[r] += 1
 
 
-@njit(inline="always", **INLINED)
+@njit(inline="always", **FAST)
 def _longest(offsets, start, stop):  # type: ignore[no-untyped-def]
     """Length of the longest of some lists."""
     longest = 0
@@ -38,16 +37,16 @@ def _longest(offsets, start, stop):  # type: ignore[no-untyped-def]
     return longest
 
 
-@njit(inline="always", **INLINED)
-def radius_of(squares, n, n_excluded):  # type: ignore[no-untyped-def]
+@njit(inline="always", **FAST)
+def radius_of(squares, n, n_excluded, room):  # type: ignore[no-untyped-def]
     """The squared distance up to which neighbours are excluded, beyond all if they are not more than these."""
     if n_excluded == 0:
         return -1.0
-    return np.partition(squares[:n], n_excluded - 1)[n_excluded - 1] * TIE if n > n_excluded else np.inf
+    return kth_smallest(squares, n, n_excluded - 1, room) * TIE if n > n_excluded else np.inf
 
 
-@njit(inline="always", **INLINED)
-def _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights):  # type: ignore[no-untyped-def]
+@njit(inline="always", **FAST)
+def _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights, room):  # type: ignore[no-untyped-def]
     """Neighbours of point s with weights (1 - d²)² > 0, where in the lists they are, and how many.
 
     Writes 1 - d² to Q at their places, and zero at others. If not all neighbours to exclude are within reach, none is
@@ -61,7 +60,7 @@ def _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights):  # 
         # Written before it is known whether it stays: no branch that cannot be foreseen.
         rows[n], places[n], weights[n] = r, p, d
         n += d < 1.0
-    radius = radius_of(weights, n, n_excluded)
+    radius = radius_of(weights, n, n_excluded, room)
     left = 0
     for i in range(n):
         d = weights[i]
@@ -72,7 +71,7 @@ def _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights):  # 
     return left
 
 
-@njit(inline="always", **INLINED)
+@njit(inline="always", **FAST)
 def error_of(features, d, step, s, rows, weights, n, P, H):  # type: ignore[no-untyped-def]
     """The error of point s from the n rows that count; writes h_s to H: ½ ∂E_s/∂w_rs = features_r · h_s."""
     # Four columns at once, since sums that stay in registers take a third of the time.
@@ -98,9 +97,9 @@ def error_of(features, d, step, s, rows, weights, n, P, H):  # type: ignore[no-u
     return error
 
 
-@njit(
+@compiled(
     void(READ_MATRIX, int64, int64, int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, int64, boolean, VECTOR, VECTOR),
-    **COMPILE,
+    **FAST,
 )
 def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
     """Errors of points start to stop, NaN where a point is isolated, and if `slopes` Q_rs = 2 (1 - d²) ∂E_s/∂k_rs.
@@ -110,9 +109,9 @@ def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, s
     """
     m, longest = features.shape[1], _longest(offsets, start, stop)
     rows, places = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    weights, P, H = np.empty(longest), np.empty(m), np.empty(m)
+    weights, room, P, H = np.empty(longest), np.empty(longest), np.empty(m), np.empty(m)
     for s in range(start, stop):
-        n = _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights)
+        n = _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, weights, room)
         if n == 0:
             errors[s] = np.nan
             continue
@@ -131,17 +130,17 @@ def vector_pass(features, d, step, start, stop, U, offsets, found, n_excluded, s
             Q[places[i]] *= 4.0 * weights[i]
 
 
-@njit(
+@compiled(
     void(READ_MATRIX, READ_COUNTS, int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, int64, boolean, VECTOR, VECTOR),
-    **COMPILE,
+    **FAST,
 )
 def gram_pass(K, order, start, stop, U, offsets, found, n_excluded, slopes, errors, Q):  # type: ignore[no-untyped-def]
     """As `vector_pass`, with inner products K; point s is row order[s] of K. Slopes cost nothing."""
     longest = _longest(offsets, start, stop)
     rows, places = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    b, M = np.empty(longest), np.empty(longest)
+    b, M, room = np.empty(longest), np.empty(longest), np.empty(longest)
     for s in range(start, stop):
-        n = _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, b)
+        n = _who_counts(U, s, offsets, found, n_excluded, Q, rows, places, b, room)
         if n == 0:
             errors[s] = np.nan
             continue
@@ -165,7 +164,7 @@ def gram_pass(K, order, start, stop, U, offsets, found, n_excluded, slopes, erro
             Q[places[i]] *= 4.0 * (M[i] - mean_slope) / total
 
 
-@njit(void(int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, READ_LISTS, READ_VECTOR, MATRIX), **COMPILE)
+@compiled(void(int64, int64, READ_MATRIX, READ_COUNTS, READ_LISTS, READ_LISTS, READ_VECTOR, MATRIX), **FAST)
 def gather_gradient(start, stop, U, offsets, found, mirror, Q, gradient):  # type: ignore[no-untyped-def]
     """Σ_r (Q_rs + Q_sr) (u_r - u_s) for points s from start to stop."""
     for s in range(start, stop):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.manifolds.ukr.objective import LatentObjective
-from mercer.manifolds.ukr.targets import NOTHING
+from mercer.manifolds.ukr.shared_numba import NOTHING
 
 Array = NDArray[Any]
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
+from mercer.manifolds.ukr.shared_numba import NOTHING
+
 Array = NDArray[Any]
 
 # Directions of less than this share of the largest extent are rounding.
 _NULL = 1e-14
 # What a factorisation may leave of a Gram matrix before it counts as indefinite, as a share of its largest entry.
 _INDEFINITE = 1e-7
-# Weights of less than this cannot be divided by.
-NOTHING = 1e-250
 
 
 class Targets(Protocol):

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
+from numba import float32, float64, int64, njit, types
 from numba.extending import intrinsic
+
+from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled
 
 # Long enough that the ends of the vectorised sweeps cost little, short enough to look for one variable in it.
 _CHUNK = 256
 _LEAST_CURVATURE = 1e-12
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
-# Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
-_FAST = {"contract", "reassoc", "nsz", "nnan"}
 
 
 def _vectorised(name: str) -> Any:
@@ -37,7 +36,7 @@ _minimum = _vectorised("minnum")
 _maximum = _vectorised("maxnum")
 
 
-@njit("UniTuple(float64, 2)(float64[:,::1], int64, float64, boolean)", **_COMPILE)
+@njit(**PLAIN)
 def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     """Slope and curvature of the price of variable k at b, on the side to which it moves."""
     if b > 0 or (rising and b == 0):
@@ -45,17 +44,14 @@ def _price(box, k, b, rising):  # type: ignore[no-untyped-def]
     return -box[3, k] + box[5, k] * b, box[5, k]
 
 
-@njit("UniTuple(float64, 3)(float64[:,::1], int64, float64)", **_COMPILE)
+@njit(**PLAIN)
 def _slopes(box, k, b):  # type: ignore[no-untyped-def]
     """Slopes of the price of variable k right and left of b, infinite at bounds; curvature to the left."""
     right, left = _price(box, k, b, True)[0], _price(box, k, b, False)
     return right if b < box[1, k] else np.inf, left[0] if b > box[0, k] else -np.inf, left[1]
 
 
-@njit(
-    [f"float64({kind}[:,::1], {kind}[:,::1], float64[:,::1], int64, float64)" for kind in ("float32", "float64")],
-    **_COMPILE,
-)
+@njit(**PLAIN)
 def _set_slopes(right, left, box, k, b):  # type: ignore[no-untyped-def]
     """Store the slopes of variable k, for its sign if there are two rows; the curvature to the left."""
     rises, falls, curve = _slopes(box, k, b)
@@ -65,7 +61,7 @@ def _set_slopes(right, left, box, k, b):  # type: ignore[no-untyped-def]
     return curve
 
 
-@njit("float64(float64[:,::1], int64, float64, float64, boolean)", **_COMPILE)
+@njit(**PLAIN)
 def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     """Length of the step from b at which the price of variable k changes its form next: a bound, or zero."""
     if rising:
@@ -73,7 +69,7 @@ def _reach(box, k, b, step, rising):  # type: ignore[no-untyped-def]
     return b if b - step > 0 else b - box[0, k]
 
 
-@njit("float64(float64, float64, float64[::1], float64[:,::1], int64, int64, boolean, float64, boolean)", **_COMPILE)
+@njit(**PLAIN)
 def _line_search(g_i, g_j, B, box, i, j, rising, curvature, by_sign):  # type: ignore[no-untyped-def]
     """Step of variable i, and of j the other way (unless j < 0), to the exact minimum: piecewise quadratic.
 
@@ -98,7 +94,7 @@ def _line_search(g_i, g_j, B, box, i, j, rising, curvature, by_sign):  # type: i
     return step
 
 
-@njit("float64(float64, float64, float64, float64)", **_COMPILE)
+@njit(**PLAIN)
 def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
     """B + step, exactly at zero or at a bound if it is there but for rounding."""
     reached = b + step
@@ -110,7 +106,7 @@ def _landed(b, step, low, high):  # type: ignore[no-untyped-def]
     return low if reached <= low + near else reached
 
 
-@njit([f"int64({kind}[::1], {kind}[::1], int64, {kind}, boolean)" for kind in ("float32", "float64")], **_COMPILE)
+@njit(**PLAIN)
 def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
     """The variable of a chunk that wants most to rise (or to fall): the last with the value that was found, if any."""
     start, stop = chunk * _CHUNK, min(g.size, chunk * _CHUNK + _CHUNK)
@@ -128,15 +124,13 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(
-    [
-        f"Tuple((int64, float64))({kind}[:,::1], int64, {kind}[::1], float64[::1], float64[:,::1], int64, float64, "
-        "int64)"
-        for kind in ("float32", "float64")
-    ],
-    fastmath=_FAST,
-    **_COMPILE,
-)
+def _descend_of(t: Any) -> Any:
+    result = types.Tuple((int64, float64))
+    return result(t[:, ::1], int64, t[::1], float64[::1], float64[:, ::1], int64, float64, int64)
+
+
+# Infinite slopes mean "may not move", so that infinities must be kept; there are no NaN.
+@compiled(*[_descend_of(t) for t in (float32, float64)], **FAST_WITHOUT_NAN)
 def descend(K, first, g, B, box, n_sums, target, max_steps):  # type: ignore[no-untyped-def]
     """Minimise 1/2 BᵀKB - yᵀB + Σ price_i(B_i) over one block, in place; g = KB - y is kept up to date.
 

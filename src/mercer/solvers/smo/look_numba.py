@@ -3,24 +3,20 @@
 The rows of `box` are low, high, up, down, curve_up, curve_down of each variable, as in `Box`.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit
+from numba import float64, njit, types
 
-_COMPILE: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled
+
 # Bounds and slopes may be infinite; there are no NaN.
-_FAST = {"contract", "reassoc", "nsz", "nnan"}
+_VECTOR, _MATRIX = float64[::1], float64[:, ::1]
+_PAIR, _FOUR = (types.UniTuple(float64, n) for n in (2, 4))
 # Halvings of the interval in which the offset lies.
 _HALVINGS = 12
 _LEAST_CURVE = 1e-300
 
 
-@njit(
-    "UniTuple(float64, 4)(float64[::1], float64[::1], float64[:,::1], float64[::1], float64[::1])",
-    fastmath=_FAST,
-    **_COMPILE,
-)
+@compiled(_FOUR(_VECTOR, _VECTOR, _MATRIX, _VECTOR, _VECTOR), **FAST_WITHOUT_NAN)
 def derivatives(B, g, box, rising, falling):  # type: ignore[no-untyped-def]
     """Derivatives of the dual objective, to be minimised, where variables rise and where they fall; their extremes.
 
@@ -40,7 +36,7 @@ def derivatives(B, g, box, rising, falling):  # type: ignore[no-untyped-def]
     return least_above, most_above, least_below, most_below
 
 
-@njit("UniTuple(float64, 2)(float64[::1], float64[:,::1], float64, float64)", fastmath=_FAST, **_COMPILE)
+@njit(**FAST_WITHOUT_NAN)
 def _wanted_sums(g, box, above, below):  # type: ignore[no-untyped-def]
     """Sums of the b >= 0, and of the b <= 0, that minimise (g_i - multiplier) b + price_i(b) in the box."""
     low, high, up, down, curve_up, curve_down = box[0], box[1], box[2], box[3], box[4], box[5]
@@ -51,7 +47,7 @@ def _wanted_sums(g, box, above, below):  # type: ignore[no-untyped-def]
     return positive, negative
 
 
-@njit("float64(float64[::1], float64[:,::1], float64, float64, float64)", **_COMPILE)
+@compiled(float64(_VECTOR, _MATRIX, float64, float64, float64), **PLAIN)
 def best_multiplier(g, box, total, low, high):  # type: ignore[no-untyped-def]
     """The multiplier of ΣB = `total` between `low` and `high` for which the primal value is least.
 
@@ -67,7 +63,7 @@ def best_multiplier(g, box, total, low, high):  # type: ignore[no-untyped-def]
     return 0.5 * (low + high)
 
 
-@njit("UniTuple(float64, 2)(float64[::1], float64[:,::1], float64[::1], float64[::1], float64[::1])", **_COMPILE)
+@compiled(_PAIR(_VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR), **PLAIN)
 def best_multipliers(g, box, totals, low, high):  # type: ignore[no-untyped-def]
     """The same for the multipliers of the two sums Σ max(B, 0) and Σ min(B, 0), each in an interval of its own."""
     above_low, above_high, below_low, below_high = low[0], high[0], low[1], high[1]
@@ -85,11 +81,7 @@ def best_multipliers(g, box, totals, low, high):  # type: ignore[no-untyped-def]
     return 0.5 * (above_low + above_high), 0.5 * (below_low + below_high)
 
 
-@njit(
-    "UniTuple(float64, 2)(float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], float64[::1])",
-    fastmath=_FAST,
-    **_COMPILE,
-)
+@compiled(_PAIR(_VECTOR, _VECTOR, _VECTOR, _MATRIX, _VECTOR, _VECTOR), **FAST_WITHOUT_NAN)
 def values(B, g, y, box, totals, multipliers):  # type: ignore[no-untyped-def]
     """Values of the primal and of the dual program where g = KB - y.
 
