@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from numba import njit, types
 from numba.core import event
@@ -32,7 +32,7 @@ FAST_WITHOUT_NAN: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz", "nn
 _KEPT_VERSIONS = 3
 
 
-def read_only(kind: Any, n_dims: int, layout: str = "C") -> Any:
+def read_only(kind: Any, n_dims: int, layout: Literal["C", "A"] = "C") -> Any:
     """The type of arrays of this kind of number that are not written to.
 
     Signatures with ``float64[::1]`` refuse arrays that must not be changed, like those of a memory-mapped file. This
@@ -55,6 +55,7 @@ class Compiled:
     """
 
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...], options: dict[str, Any]):
+        self.__name__ = function.__name__
         functools.update_wrapper(self, function)
         self._function, self._options = function, options
         self._signatures = {
@@ -78,7 +79,7 @@ class Compiled:
             if precision not in self._ready:
                 made = njit(**self._options)(self._function)
                 if made is not self._function:  # which it is after NUMBA_DISABLE_JIT=1
-                    made._cache = _UserCache(self._function)
+                    made._cache = _UserCache(self._function)  # type: ignore[no-untyped-call]
                     with event.install_listener("numba:compile", _Teller()):
                         made.compile(self._signatures[precision])
                     made.disable_compile()
@@ -139,7 +140,7 @@ class _Locator:
 
 
 class _UserCode(CompileResultCacheImpl):
-    _locator_classes = (_Locator, *CompileResultCacheImpl._locator_classes)
+    _locator_classes = [_Locator, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012
 
 
 class _UserCache(FunctionCache):

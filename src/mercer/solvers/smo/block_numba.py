@@ -125,7 +125,7 @@ def _extreme(g, slopes, chunk, extreme, rising):  # type: ignore[no-untyped-def]
 
 
 def _descend_of(t: Any) -> Any:
-    result = types.Tuple((int64, float64))
+    result = types.Tuple((int64, float64))  # type: ignore[no-untyped-call]
     return result(t[:, ::1], int64, t[::1], float64[::1], float64[:, ::1], int64, float64, int64)
 
 

@@ -10,7 +10,7 @@ from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled
 
 # Bounds and slopes may be infinite; there are no NaN.
 _VECTOR, _MATRIX = float64[::1], float64[:, ::1]
-_PAIR, _FOUR = (types.UniTuple(float64, n) for n in (2, 4))
+_PAIR, _FOUR = (types.UniTuple(float64, n) for n in (2, 4))  # type: ignore[no-untyped-call]
 # Halvings of the interval in which the offset lies.
 _HALVINGS = 12
 _LEAST_CURVE = 1e-300
