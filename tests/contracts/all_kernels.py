@@ -80,6 +80,7 @@ VECTOR_KERNELS: list[Kernel] = [
     Gaussian() * Polynomial(degree=2),
     2.5 * ThinPlate(),
     Gaussian(width=2.0) ** 3,
+    Gaussian(width=0.8).on([1]),
     Gaussian().on([1]) + ThinPlate().on([0]),
     Exponential().on(0) * Linear().on([0, 1]),
     ChiSquare().on(0) + 0.5 * Cosine(),

@@ -1,0 +1,55 @@
+"""What type checkers see of `mercer`: at run time its names are imported when they are first used."""
+
+from mercer import (
+    compat,
+    components,
+    datasets,
+    graphs,
+    kernels,
+    losses,
+    machines,
+    manifolds,
+    metrics,
+    plots,
+    problems,
+    quantizers,
+    regularizers,
+    relevance,
+    report,
+    solvers,
+)
+from mercer.components import KernelFeatureAnalysis, KernelPCA
+from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from mercer.machines import (
+    KernelRidge,
+    NuSupportVectorClassifier,
+    NuSupportVectorRegressor,
+    OneClassMachine,
+    QuantileBand,
+    RejectingClassifier,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+)
+from mercer.manifolds import (
+    DensityClassifier,
+    GenerativeTopographicMap,
+    PrincipalCurve,
+    PrincipalManifold,
+    UnsupervisedKernelRegression,
+)
+from mercer.metrics import LearnedMetric
+from mercer.quantizers import PlaneQuantizer, VectorQuantizer
+from mercer.relevance import KernelPCClassifier, KernelPCRegressor, RelevantDimensions
+
+__version__: str
+
+__all__ = [
+    "__version__", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds",
+    "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
+    "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "RejectingClassifier",
+    "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier", "KernelPCA",
+    "KernelFeatureAnalysis", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering", "VectorQuantizer",
+    "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
+    "UnsupervisedKernelRegression", "DensityClassifier",
+]  # fmt: skip
