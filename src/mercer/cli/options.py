@@ -34,12 +34,12 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         help="CSV, TSV, Parquet, Arrow, NPY or NPZ file, or a folder of images.", show_default=False,
-        parser=some_path, metavar="FILE",
+        parser=some_path,
     ),
 ]  # fmt: skip
 ModelPath = Annotated[
     Path,
-    typer.Argument(help="A model.skops that Mercer wrote.", show_default=False, parser=some_path, metavar="MODEL"),
+    typer.Argument(help="A model.skops that Mercer wrote.", show_default=False, parser=some_path),
 ]
 Out = Annotated[
     Path | None,

@@ -40,6 +40,8 @@ _SPARSE = {"data", "format", "shape"}
 _DATE_UNITS = ("D", "ms", "us", "ns")
 # How files of NumPy begin.
 _BEGINNINGS = (b"\x93NUMPY", b"PK")
+# How files and streams of Arrow begin.
+_ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
 # Lists of more entries than this are no columns.
 _LONGEST_LIST = 10_000
 
@@ -87,6 +89,8 @@ def parquet_frame(path: Path) -> pl.DataFrame:
 def arrow_frame(path: Path) -> pl.DataFrame:
     """The columns of an Arrow file or stream."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
+        if not file.read(8).startswith(_ARROW):
+            raise InputError(f"{shown_name(path)} is no Arrow file; check what kind of file it is.")
         size = file.seek(0, 2)
         refuse_if_too_large(_COMPRESSED_FACTOR * size, f"reading {shown_name(path)}")
         file.seek(0)

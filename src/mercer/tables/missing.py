@@ -13,15 +13,16 @@ from mercer.tables.numbers import are_codes, look_like_numbers
 # Marks that stand for nothing in any column: those of programs, and abbreviations that mean nothing else.
 _MARKS = (
     "", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?", "-", "--", "\u2013", "\u2014",
-    "#N/A", "<NA>", "NaT", "(null)", "(NULL)", r"\N", "n.a.", "N.A.", "k.A.", "k. A.",
-    "#VALUE!", "#DIV/0!", "#NUM!", "#REF!", "#NAME?", "#NULL!", "#NV", "#N/V", "#WERT!", "#BEZUG!", "#ZAHL!",
+    "#N/A", "#NV", "#N/V", "<NA>", "NaT", "(null)", "(NULL)", r"\N", "n.a.", "N.A.", "k.A.", "k. A.",
     "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "1.#INF", "-1.#INF",
 )  # fmt: skip
+# Errors of spreadsheets in any language, such as #DIV/0! and #NAME?.
+_ERROR = r"^#\S+[!?]$"
 # Words that stand for nothing among numbers; elsewhere they may be values, as "none" is a level, in any case.
 _WORDS = frozenset((
-    *(mark.lower() for mark in _MARKS), ".", "..", "...", "\u2026", "*", "#", "none", "nil", "missing", "unknown",
-    "undefined", "empty", "blank", "no data", "nodata", "not available", "not applicable", "n/d", "n.d.", "nd", "tbd",
-    "s/d", "unbekannt", "keine angabe",
+    *(mark.lower() for mark in _MARKS), "+nan", "-nan", ".", "..", "...", "\u2026", "*", "#", "none", "nil", "missing",
+    "unknown", "undefined", "empty", "blank", "no data", "nodata", "not available", "not applicable", "n/d", "n.d.",
+    "nd", "tbd", "s/d", "unbekannt", "keine angabe",
 ))  # fmt: skip
 # With few different numbers, so large a share of a column must be numbers: words among fewer are levels, too.
 _MOSTLY = 0.75
@@ -31,7 +32,8 @@ _MOST_OTHER_WORDS = 2
 
 def without_marks(series: pl.Series) -> pl.Series:
     """Texts, null where people write that there is nothing."""
-    return series.set(series.str.strip_chars().is_in(_MARKS).fill_null(False), None)
+    texts = series.str.strip_chars()
+    return series.set((texts.is_in(_MARKS) | texts.str.contains(_ERROR)).fill_null(False), None)
 
 
 def is_word_for_nothing(text: str) -> bool:

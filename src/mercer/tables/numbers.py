@@ -144,7 +144,7 @@ class NumberChoice:
     bare : int
         Entries without the unit that others have.
     other : str
-        An entry with the other mark, if both come; or one with points, where other columns have decimal commas.
+        An entry with the other mark, if both come.
     """
 
     format: NumberFormat
@@ -177,9 +177,9 @@ class NumberChoice:
 
 
 def look_like_numbers(texts: pl.Series) -> pl.Series:
-    """Whether each text is a number in some format."""
-    plain = with_plain_digits(texts).str.contains(r"^\s*[+-]?(?i:inf|infinity|nan)\s*$")
-    return plain | _parts(texts, "_")["body"].is_not_null()
+    """Whether each text is a number in some format, perhaps an infinite one."""
+    infinite = texts.str.contains(r"^\s*[+-]?(?i:inf|infinity)\s*$")
+    return infinite | _parts(texts, "_")["body"].is_not_null()
 
 
 def units_of(texts: pl.Series) -> list[str]:
@@ -220,8 +220,6 @@ def number_choice(texts: pl.Series, conventions: Conventions) -> NumberChoice | 
     readable = known.filter(numbers.is_not_null())
     example = _example(readable)
     other = readable.filter(readable.str.contains(_OTHER[decimal], literal=True))
-    if not len(other) and conventions.proven and conventions.decimal != decimal:
-        other = readable.filter(readable.str.contains(decimal, literal=True))
     shown = _example(other) if len(other) else ""
     return NumberChoice(chosen, example, told or not either, bare if unit else 0, shown)
 

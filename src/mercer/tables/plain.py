@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from mercer.tables.features import some_of
 from mercer.tables.missing import without_marks, without_words
 from mercer.tables.numbers import (
     Conventions,
@@ -50,7 +51,8 @@ def typed(
     columns, notes = _without_missing(columns, texts)
     plain = {series.name: with_plain_digits(series).str.strip_chars() for series in columns}
     floats = {name for name, series in plain.items() if _all(series, _FLOAT) and not _all(series, _WHOLE)}
-    conventions = _from_file(columns, floats, conventions, separator)
+    conventions, said = _from_file(columns, floats, conventions, separator)
+    notes += said
     found = []
     for series in columns:
         numbers = plain[series.name]
@@ -80,19 +82,22 @@ def _without_missing(columns: Sequence[pl.Series], texts: Collection[str]) -> tu
 
 def _from_file(
     columns: Sequence[pl.Series], floats: Collection[str], conventions: Conventions, separator: str
-) -> Conventions:
+) -> tuple[Conventions, list[str]]:
     """The decimal mark that columns of a file prove; commas are likely where semicolons separate columns."""
     if conventions.given:
-        return conventions
-    proofs = {".": 0, ",": 0}
+        return conventions, []
+    proofs: dict[str, list[str]] = {".": [], ",": []}
     for series in columns:
         if series.name in floats:
-            proofs["."] += not reads_both_ways(series.drop_nulls())
+            proofs["."] += [] if reads_both_ways(series.drop_nulls()) else [series.name]
         elif series.str.contains(r"\d,\d").any() and (choice := number_choice(series, conventions)) and choice.sure:
-            proofs[choice.format.decimal] += 1
-    if bool(proofs["."]) != bool(proofs[","]):
-        return replace(conventions, decimal="." if proofs["."] else ",", proven=True)
-    return replace(conventions, decimal="," if separator == ";" and not proofs["."] else None)
+            proofs[choice.format.decimal].append(series.name)
+    if proofs["."] and proofs[","]:
+        points, commas = some_of(proofs["."], 3), some_of(proofs[","], 3)
+        return replace(conventions, decimal=None), [f"Decimal marks are points in {points}, and commas in {commas}."]
+    if proofs["."] or proofs[","]:
+        return replace(conventions, decimal="." if proofs["."] else ",", proven=True), []
+    return replace(conventions, decimal="," if separator == ";" else None), []
 
 
 def _all(series: pl.Series, pattern: str) -> bool:

@@ -99,7 +99,7 @@ class TableSchema:
         if not columns:
             raise InputError(
                 f"{table.name} has no column that can be used: numbers that differ, dates, or texts of at most "
-                f"{MOST_CATEGORIES} values. " + " ".join(notes)
+                f"{MOST_CATEGORIES} values. " + _first(notes)
             )
         used = [column.name for column in columns]
         left_out = tuple(name for name in table.frame.columns if name not in used)
@@ -230,7 +230,7 @@ class TableSchema:
             example = series.drop_nulls().filter(series.drop_nulls().str.contains(proven, literal=True))[0].strip()
             raise InputError(
                 f'{series.name} has decimal marks as in "{example}", where the rows of the model had "{decimal}"; give '
-                f"--decimal {proven}, or write them alike."
+                f'--decimal "{proven}", or write them alike.'
             )
 
     def n_missing(self, X: Array) -> int:
@@ -276,6 +276,11 @@ def _check_kept(table: Table, not_features: Sequence[str], keep: Sequence[str]) 
     both = [name for name in keep if name in not_features]
     if both:
         raise OptionError(f"--keep must name columns that are used for learning, got {some_of(both)}; leave it out.")
+
+
+def _first(notes: Sequence[str], most: int = 8) -> str:
+    """The first notes: there is one for each column, and there may be thousands."""
+    return " ".join([*notes[:most], *(["And so on."] if len(notes) > most else [])])
 
 
 def _copies(frame: pl.DataFrame) -> list[str]:

@@ -148,7 +148,7 @@ def _cut_into_records(
 def _found(text: str, name: str, options: TextOptions, *, tabs: bool) -> tuple[Dialect, list[list[str]]]:
     dialect = find_dialect(text, separator=options.separator, tabs=tabs)
     if not dialect.text.strip():
-        raise InputError(f"{name} has no lines below the one that tells its separator; give a table with rows.")
+        raise InputError(f"{name} has no entries, only marks that separate them; give a table with rows.")
     records = dialect.records()
     if not records:
         raise InputError(f"{name} cannot be read as a table: quotes in its first lines do not end; mend them.")
