@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 
@@ -13,13 +14,26 @@ _MARKS = r"\u2028-\u202e\u2066-\u2069"
 CONTROL = f"[{_CODES}]"
 _IN_MESSAGES = re.compile(rf"[{_CODES}\r{_MARKS}]")
 _IN_LINES = re.compile(rf"[{_CODES}\t\n\r{_MARKS}]+")
-# Surrogates that stand for no byte of a name of a file.
-_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+# Halves of characters, which no text may have; those of the second kind stand for bytes in names of files.
+LONE = re.compile("[\ud800-\udfff]")
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def encodable(text: str) -> str:
     """Text with the mark U+FFFD where it cannot be written as UTF-8, as in names of files that are no text."""
-    return _LONE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def distinct(name: str) -> str:
+    r"""A name of a file as text: bytes that are none become escapes, so that different names stay different.
+
+    Examples
+    --------
+    >>> from mercer.printable import distinct
+    >>> distinct("caf\udce9.png")
+    'caf\\xe9.png'
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def printable(text: str, mark: str | Callable[[re.Match[str]], str] = "") -> str:

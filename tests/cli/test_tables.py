@@ -73,6 +73,69 @@ def test_options_of_reading_reach_all_commands(run, tmp_path):
     assert "--decimal and --thousands must differ" in output(same)
 
 
+@pytest.mark.parametrize(
+    ("trained", "new", "same", "decimal"),
+    [
+        ("x,z\n{}.5,{}.25\n", "x;z\n1,5;2,25\n", "x,z\n1.5,2.25\n", ","),
+        ("x;z\n{},5;{},25\n", "x,z\n1.5,2.25\n", "x;z\n1,5;2,25\n", "."),
+    ],
+    ids=["points", "commas"],
+)
+def test_new_rows_with_other_decimal_marks_are_refused(run, tmp_path, trained, new, same, decimal):
+    header, row, _ = trained.split("\n")
+    rows = [row.format(7 * i % 31, i * i % 29) for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join([header, *rows]))
+    run("map", "t.csv", *FAST)
+    run("fit", "t.csv", "--target", "z", "--kernel", "linear", "--out", "machine")
+    (tmp_path / "new.csv").write_text(new)
+    (tmp_path / "same.csv").write_text(same)
+    for command in (("apply", "out/model.skops"), ("predict", "machine/model.skops")):
+        said = output(run(*command, "new.csv", "--out", "c.csv", code=ExitCode.INPUT))
+        assert f'where the rows of the model had "{"." if decimal == "," else ","}"; give --decimal "{decimal}"' in said
+        run(*command, "new.csv", "--decimal", decimal, "--out", "new.parquet", "--force")
+        run(*command, "same.csv", "--out", "same.parquet", "--force")
+        new_result, same_result = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("new", "same"))
+        assert new_result.drop("z (given)", strict=False).equals(same_result.drop("z (given)", strict=False))
+
+
+def test_compact_days_of_new_rows(run, tmp_path):
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=11 * i % 300) for i in range(30)]
+    frame = pl.DataFrame({"d": [f"{day:%Y%m%d}" for day in days], "x": [i * i % 17 for i in range(30)]})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.with_columns(pl.col("d").cast(pl.Int64)).write_parquet(tmp_path / "new.parquet")
+    run("map", "t.csv", *FAST)
+    for name in ("t.csv", "new.parquet"):
+        run("apply", "out/model.skops", name, "--out", f"{name}.places.parquet")
+    np.testing.assert_array_equal(
+        coordinates(tmp_path, "t.csv.places.parquet"), coordinates(tmp_path, "new.parquet.places.parquet")
+    )
+
+
+def test_all_commands_know_whether_there_is_a_header(run, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{y:.3f},{x + y:.3f}" for x, y in rng.uniform(1, 9, size=(30, 2))]
+    (tmp_path / "t.csv").write_text("\n".join(["1.5,2.5,7.25", *lines]))
+    run("map", "t.csv", *FAST, "--header")
+    run("apply", "out/model.skops", "t.csv", "--header")
+    run("fit", "t.csv", "--target", "7.25", "--kernel", "linear", "--out", "machine", "--header")
+    run("predict", "machine/model.skops", "t.csv", "--header")
+    run("diagnose", "t.csv", "--target", "7.25", "--header", "--out", "diagnosis")
+    assert "--header" in json.loads((tmp_path / "diagnosis/summary.json").read_text())["command"]
+    assert pl.read_parquet(tmp_path / "t-predictions.parquet").height == 30
+    run("map", "t.csv", "--method", "pca", "--out", "other", "--no-header")
+    assert json.loads((tmp_path / "other/summary.json").read_text())["n_rows"] == 31
+    assert "--no-header" in json.loads((tmp_path / "other/summary.json").read_text())["command"]
+
+
+def test_empty_names_of_files_are_no_folder(run, blobs):
+    for words in (
+        ("map", ""), ("fit", "", "--target", "kind"), ("apply", "", "blobs.csv"), ("predict", "m.skops", ""),
+        ("map", "blobs.csv", "--out", ""), ("apply", "m.skops", "blobs.csv", "--out", ""), ("demo", "--out", ""),
+    ):  # fmt: skip
+        said = re.sub(r"[\s│]+", " ", run(*words, code=ExitCode.USAGE).output)
+        assert "must be the name of a file or folder, got nothing" in said
+
+
 def named_frame():
     return blob_frame().with_columns(
         pl.Series("__index_level_0__", [f"row {7 * i % 60}" for i in range(60)]),
@@ -163,6 +226,29 @@ def test_coordinates_far_off_the_map_lead_back_to_rows(run, tmp_path):
     assert rows["day"].to_list() == [None, None]
     assert rows["wait"].is_null().to_list() == [False, True]
     assert np.isfinite(rows.select("weight", "height", "width").to_numpy()).all()
+
+
+def test_coordinates_of_all_types(run, tmp_path):
+    blob_frame().write_csv(tmp_path / "t.csv")
+    run("map", "t.csv", *FAST)
+    refused = "must be a column of numbers for --inverse, got"
+    for column, words in (
+        (pl.Series([1, 0]), None),
+        (pl.Series(["0,5", "0,25"]), None),
+        (pl.Series(["1", "0"], dtype=pl.Categorical), None),
+        (pl.Series(["x", "0"]), "must be finite numbers"),
+        (pl.Series([{"a": 1}] * 2), f"{refused} Struct"),
+        (pl.Series([b"1", b"0"]), f"{refused} Binary"),
+        (pl.Series([["a"], ["b"]]), f"{refused} List"),
+        (pl.Series([dt.date(2024, 1, 1)] * 2), f"{refused} Date"),
+        (pl.Series([dt.time(1)] * 2), f"{refused} Time"),
+        (pl.Series([dt.timedelta(1)] * 2), f"{refused} Duration"),
+        (pl.Series([True, False]), f"{refused} Boolean"),
+    ):
+        pl.DataFrame({"coordinate_1": column, "coordinate_2": [0.5, 1.0]}).write_parquet(tmp_path / "z.parquet")
+        command = ("apply", "out/model.skops", "z.parquet", "--inverse", "--out", "rows.csv", "--force")
+        result = run(*command, code=ExitCode.INPUT if words else 0)
+        assert (words or "Result: rows.csv") in output(result)
 
 
 def test_what_is_said_of_copies_ids_and_leaks(run, tmp_path):

@@ -14,10 +14,11 @@ import polars as pl
 
 Rng = np.random.Generator
 
-_MISSING = ("", "NA", "nan", "?", "-", "null", "none", " ", "#N/A")
+_MISSING = ("", "NA", "nan", "?", "-", "null", "none", " ", "#N/A", "n.a.", "unknown", "#¡DIV/0!")
 _NAMES = (
     "weight", "a", "", " a ", "größe", "温度", "name, first", 'the "best"', "two\nlines", "\x1b[31mred", "id",
-    "customer_id", "date", "1990", "3.5", "row", "far", "distance", "coordinate_1", "x[0]", "__index_level_0__",
+    "customer_id", "date", "1990", "3.5", "#", "0", "1", "row", "far", "distance", "coordinate_1", "x[0]",
+    "__index_level_0__",
     "<b>bold</b>", "Segment", "segment", "{{ 7 }}", "$x_{$", "cost $",
     "a" * 300, "pixel_0_0", "\u202eright", "=1+1", "label", "file",
 )  # fmt: skip
@@ -41,6 +42,26 @@ def random_table(seed: int) -> RandomTable:
     make = _text_file if rng.uniform() < 0.7 else _binary_file
     file, content = make(rng, n_rows, names)
     return RandomTable(file, _damaged(rng, content), names)
+
+
+def wide_table(seed: int) -> RandomTable:
+    """A table of many columns: names as programs make them, or those of plain ones; most columns are numbers."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = int(rng.integers(12, 60)), int(rng.choice([40, 150, 400]))
+    form = str(
+        rng.choice(["{}", "gene_{}", "{}_1", "pixel{}", "2019_{}", "x[{}]", "a long name of column {}" + "x" * 60])
+    )
+    names = [form.format(j) if rng.uniform() < 0.98 else _name(rng, j) for j in range(n_columns)]
+    if rng.uniform() < 0.4:
+        columns = [pl.Series(rng.normal(size=n_rows)) if j % 9 else _series(rng, n_rows) for j in range(n_columns)]
+        file = io.BytesIO()
+        pl.DataFrame(dict(zip(names, columns, strict=True))).write_parquet(file)
+        return RandomTable("t.parquet", file.getvalue(), names)
+    entries = [_numbers(rng, n_rows) if j % 9 else _column(rng, n_rows) for j in range(n_columns)]
+    separator = str(rng.choice([",", ";", "\t"]))
+    rows = [names, *zip(*entries, strict=True)]
+    lines = [separator.join(_quoted(entry, separator, rng) for entry in row) for row in rows]
+    return RandomTable("t.csv", "\n".join(lines).encode(), names)
 
 
 def _name(rng: Rng, position: int) -> str:
@@ -85,6 +106,8 @@ def _money(rng: Rng, n: int) -> list[str]:
 
 
 def _extremes(rng: Rng, n: int) -> list[str]:
+    if rng.uniform() < 0.3:
+        return list(rng.choice(["\u0661.\u0665", "\uff11\uff12", "-999", "9999", "20240131", "1.5", "3"], size=n))
     return list(rng.choice(["1.7e308", "-1.7e308", "1e-320", "0", "1", "inf", "-inf", "1e400", "5", "9e99"], size=n))
 
 
@@ -138,9 +161,11 @@ def _text_file(rng: Rng, n_rows: int, names: list[str]) -> tuple[str, bytes]:
         rows += [rows[-1]] * 3
     lines = [separator.join(entry if careless else _quoted(entry, separator, rng) for entry in row) for row in rows]
     if rng.uniform() < 0.05:
-        lines.insert(0, str(rng.choice([f"sep={separator[0]}", "A title", "# made by hand", "", "\ufeff"])))
-    end = str(rng.choice(["\n", "\n", "\r\n", "\r"]))
-    text = end.join(lines) + (end if rng.uniform() < 0.8 else "")
+        lines.insert(
+            0, str(rng.choice([f"sep={separator[0]}", "A title", "A title,,", "# made, by hand", ",,", "", "\ufeff"]))
+        )
+    end = str(rng.choice(["\n", "\n", "\r\n", "\r", "\r\r\n"]))
+    text = end.join(lines) + (end if rng.uniform() < 0.8 else "") + ("\x1a" if rng.uniform() < 0.02 else "")
     encoding = str(rng.choice([*["utf-8"] * 8, "utf-8-sig", "latin-1", "utf-16"]))
     content = text.encode(encoding, errors="replace")
     ending = str(rng.choice([".csv", ".csv", ".tsv", ".txt", ".csv.gz"]))

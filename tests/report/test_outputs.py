@@ -251,3 +251,10 @@ def test_memory_within_the_limit_of_the_process(monkeypatch):
     assert 0.9e12 < memory.address_space_left() < 1e12
     monkeypatch.setattr("resource.getrlimit", lambda which: (1000, 1000))
     assert available_memory() == 0
+
+
+def test_the_root_is_locked_once(monkeypatch):
+    monkeypatch.setattr(drafts, "_PATIENCE", 0.1)
+    folder = OutputFolder("/")
+    with folder._locked():
+        pass

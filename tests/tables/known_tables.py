@@ -237,4 +237,146 @@ BINARY = [
                {"X1": [1, 3], "X2": [2, 5], "y": [7, 9]}),
 ]  # fmt: skip
 
-KNOWN_TABLES = [*UNITS, *NUMBERS, *DIALECTS, *DATES, *BINARY]
+BODY = ["5,3,1.5", "2,4,6.5", "3,1,9.5", "7,2,2.5"]
+ABC = {"a": [5, 2, 3, 7], "b": [3, 4, 1, 2], "c": [1.5, 6.5, 9.5, 2.5]}
+WIDE = [f"gene_with_a_rather_long_name_number_{j:05d}_{'x' * 20}" for j in range(2500)]
+
+HEADERS = [
+    KnownTable("from_pandas_without_names.csv", rows("0,1,2", "5,3,1", "2,4,6", "3,1,9"),
+               {"0": [5, 2, 3], "1": [3, 4, 1], "2": [1, 6, 9]}, ("some are numbers: 0, 1, 2; else give --no-header",)),
+    KnownTable("two_columns_of_pandas.csv", rows("0,1", "0.5,1.25", "2.5,-3.5", "1.5,4.5"),
+               {"0": [0.5, 2.5, 1.5], "1": [1.25, -3.5, 4.5]}, ("some are numbers: 0, 1",)),
+    KnownTable("only_years.csv", rows("1990,1991,1992", "5,3,1", "2,4,6", "3,1,9"),
+               {"1990": [5, 2, 3], "1992": [1, 6, 9]}, ("some are numbers: 1990",)),
+    KnownTable("spectra.csv", rows("sample,400.5,401.0,401.5", "s1,0.1,0.2,0.3", "s2,0.3,0.2,0.5", "s3,0.2,0.6,0.3"),
+               {"400.5": [0.1, 0.3, 0.2], "401.5": [0.3, 0.5, 0.3]}, ("some are numbers: 400.5",)),
+    KnownTable("wavelengths.csv", rows("1100,1110.5,1121,1131.5", ".1,.5,.2,.3", ".3,.2,.5,.9"),
+               {"1110.5": [0.5, 0.2]}, ("some are numbers",)),
+    KnownTable("truth_values.csv", rows("0,1", "1,0", "1,1", "0,0"), {"column 1": [0, 1, 1, 0]},
+               ("else give --header",)),
+    KnownTable("counting_rows.csv", rows("0,1,2", "3,4,5", "6,7,8"), {"column 1": [0, 3, 6]}, ("else give --header",)),
+    KnownTable("sorted.csv", rows("1,2,3", "4,6,9", "7,9,12"), {"column 1": [1, 4, 7]}, ("else give --header",)),
+    KnownTable("asked_header.csv", rows("0,1", "1,0", "1,1", "0,0"), {"0": [1, 1, 0]}, options={"header": True}),
+    KnownTable("asked_rows.csv", rows("x,y", "z,y", "x,w"), {"column 1": ["x", "z", "x"]}, options={"header": False}),
+    KnownTable("comment.csv", rows("# made by X, version 2, today", "a,b,c", *BODY), ABC,
+               ("1 line that begins with # was left out: # made by X, version 2, today",)),
+    KnownTable("comments.csv", rows("# made by X", "#", "# on Monday", "", "a;b", "1;2", "2;3;4"),
+               refused="line 7 has 3 entries, and the first one has 2"),
+    KnownTable("gnuplot.txt", rows("# x y z", "1 2 3", "4 5 7", "6 6 1"), {"x": [1, 4, 6], "z": [3, 7, 1]},
+               ("The names of the columns are those of the last line that begins with #.",)),
+    KnownTable("marked_names.csv", rows("## of the lab", "#id,city,n", "x1,Rome,4", "x2,Oslo,9"), {"n": [4, 9]},
+               ("those of the last line", "1 line that begins with # was left out: ## of the lab")),
+    KnownTable("all_texts_below_marked_names.csv", rows("#id,city", "x1,Rome", "x2,Oslo"), {"city": ["Rome", "Oslo"]}),
+    KnownTable("only_comments.csv", rows("#a", "#b", "#c"), {"#a": ["#b", "#c"]}),
+    KnownTable("title_and_commas.csv", rows("My report,,", "a,b,c", *BODY), refused="remove what stands above"),
+    KnownTable("nothing_and_title.csv", rows(",,", "My report,,", "a,b,c", *BODY), refused="remove what stands above"),
+    KnownTable("nothing_above.csv", rows(",,", "a,b,c", *BODY), ABC),
+    KnownTable("only_separators.csv", rows(",,", ",,"), refused="has no entries, only marks that separate them"),
+    KnownTable("only_a_hint.csv", "sep=;\n", refused="has no entries, only marks that separate them"),
+    KnownTable("two_headers.csv", rows("A,A,B", "x,y,z", *BODY), refused=r"texts above numbers, .*\(x, y, z\)"),
+    KnownTable("types.csv", rows("a,b,c", "int,int,float", *BODY), ABC,
+               ("holds types and is no row: int, int, float",)),
+    KnownTable("header_again.csv", rows("a,b,c", *BODY[:2], "a,b,c", *BODY[2:]), ABC,
+               ("Left out: 1 line with the names of the columns once more.",)),
+    KnownTable("end_of_dos.csv", rows("a,b,c", *BODY) + "\x1a", ABC,
+               ("The mark of DOS for the end of a file was left",)),
+    KnownTable("many_returns.csv", "a,b\r\r\n1,2\r\r\n3,5\r\r\n", {"a": [1, 3], "b": [2, 5]}),
+    KnownTable("decimal_commas_between_commas.csv", rows("time,value", "1,5,2", "1,7,3", "2,5,7"),
+               refused="name no rows; if commas are decimal marks"),
+    KnownTable("thousands_between_commas.csv", rows("name,price", "x,1,200", "y,2,300"), {"price": [200, 300]},
+               ("If commas are also in numbers, separate columns by another character.",)),
+    KnownTable("long_header.csv", rows(",".join([*WIDE, WIDE[0]]), *[",".join([x] * 2501) for x in ("1.5", "7.5")]),
+               {WIDE[-1]: [1.5, 7.5], f"{WIDE[0]} (2)": [1.5, 7.5]}, ("were changed",)),
+    KnownTable("long_entry.csv", rows("a,b", *[f'{i},"{"x" * 150_000}{i}"' for i in (4, 2)]), {"a": [4, 2]}),
+    KnownTable("name_of_polars.csv", rows("a,a_duplicated_0,a", "1,2,3", "4,7,5"),
+               {"a_duplicated_0": [2, 7], "a (2)": [3, 5]}),
+    KnownTable("quotes_inside.csv", rows("n,size", '1,5" pipe', '4,"6 in, long"', '7,7" pipe'),
+               {"n": [1, 4, 7], "size": ['5" pipe', "6 in, long", '7" pipe']}),
+    KnownTable("quoted_word.csv", rows("n,text", '1,"Hello" she said', "2,foo"),
+               {"text": ["Hello she said", "foo"]}),
+    KnownTable("one_too_many.csv", rows("# x", "a,b", "1,2", '"4",5', "6,7,8"),
+               refused="line 5 has 3 entries, and the"),
+    KnownTable("lines.csv", rows('{"a":1,"b":2}', '{"a":2,"b":5}'), refused="holds JSON"),
+    KnownTable("list.csv", '[{"a":1},\n {"a":2}]', refused="holds JSON"),
+    KnownTable("packed.csv", gzip.compress(b"a,b\n1,2\n3,5\n"), {"a": [1, 3], "b": [2, 5]}),
+    KnownTable("no_utf16.csv", rows("a,b", "1,2"), refused="is not utf-16 text but UTF-8",
+               options={"encoding": "utf-16"}),
+    KnownTable("halves.csv", rows("a,b", "1,\\ud800"), refused="holds halves of characters",
+               options={"encoding": "raw_unicode_escape"}),
+]  # fmt: skip
+
+
+def with_word(word: str) -> KnownTable:
+    """A column of 25 numbers with decimal commas, and a word that comes three times."""
+    numbers = [i + 0.5 for i in range(25)]
+    lines = [f"{i},5;{i * 7 % 5}" for i in range(25)] + [f"{word};1"] * 3
+    name = "".join(letter if letter.isalnum() else str(ord(letter)) for letter in word)
+    return KnownTable(f"missing_{name}.csv", rows("a;b", *lines), {"a": [*numbers, None, None, None]})
+
+
+MISSING = [
+    *map(with_word, ("n.a.", "k.A.", "N/A ", "missing", "None", "NONE", "unknown", "Nan", r"\N", "(null)", ".",
+                     "\u2014",
+                     "#NV", "#N/V", "#WERT!", "#\xa1DIV/0!", "1.#IND", "keine Angabe", "\u043d\u0435\u0442")),
+    KnownTable("named_words.csv", rows("a,b", *[f"{i / 2},{i * 7 % 5}" for i in range(25)], "oops,2", "Oh no,3",
+                                        "oops,1"),
+               {"a": [*(i / 2 for i in range(25)), None, None, None]},
+               ('a: "oops" (2 entries), "Oh no" (1 entry) count as missing.',)),
+    KnownTable("words_with_digits.csv", rows("a,b", *[f"{i},{i * 7 % 5}" for i in range(0, 60, 2)], *["60+,3"] * 9),
+               {"a": [*map(str, range(0, 60, 2)), *["60+"] * 9]}),
+    KnownTable("few_values_and_a_level.csv", rows("a,b", *[f"{i % 3},{i}.5" for i in range(30)], *["high,1.5"] * 4),
+               {"a": [*[str(i % 3) for i in range(30)], *["high"] * 4]}),
+    KnownTable("codes_and_a_word.csv", rows("zip,n", "01234,1", "12345,5", "00501,2", "00502,7", "unknown,3"),
+               {"zip": ["01234", "12345", "00501", "00502", "unknown"]}),
+]  # fmt: skip
+
+DIGITS = [
+    KnownTable(
+        "arabic.csv", rows("a,b", "\u0661.\u0665,2", "\u0662\u066b\u0665,3", "\u0663.\u0665,7"), {"a": [1.5, 2.5, 3.5]}
+    ),
+    KnownTable("full_width.csv", rows("a,b", "\uff11\uff12.\uff15,2", "1.5,3", "\uff17,7"), {"a": [12.5, 1.5, 7]}),
+    KnownTable("whole_arabic.csv", rows("a,b", "\u0661\u0662,2", "\u0662\u0665,3"), {"a": [12, 25]}),
+    KnownTable(
+        "arabic_names.csv", rows("a,b", "n\u0661,2", "n\u0662,3", "n\u0661,4"), {"a": ["n\u0661", "n\u0662", "n\u0661"]}
+    ),
+]
+
+MARKS_IN_FILES = [
+    KnownTable("points_beside_commas.csv", rows("p;q", "1.5;2,5", "2.5;3,5", "7.5;4,25"), {"p": [1.5, 2.5, 7.5]},
+               ("Decimal marks are points in p, and commas in q.",)),
+    KnownTable("thousands_among_commas.csv", rows("p;n", "2,5;1", "1.234;2", "3,75;7"), {"p": [2.5, 1234, 3.75]},
+               ('such as "2,5" as 2.5 and "1.234" as 1234.',)),
+    KnownTable("asked_decimal.parquet", binary(pl.DataFrame({"p": ["1,200", "2,300"], "n": [1, 5]}).write_parquet),
+               {"p": [1.2, 2.3]}, ('"1,200" as 1.2.',), options={"decimal": ","}),
+    KnownTable("asked_thousands.arrow", binary(pl.DataFrame({"p": ["1.200", "2.300"], "n": [1, 5]}).write_ipc),
+               {"p": [1200, 2300]}, ('"1.200" as 1200.',), options={"thousands": "."}),
+    KnownTable("proof_of_others.parquet",
+               binary(pl.DataFrame({"p": ["1.200", "2.300"], "q": ["1,5", "2,5"]}).write_parquet),
+               {"p": [1200, 2300], "q": [1.5, 2.5]}, ('"1.200" as 1200; if the mark means something else',)),
+    KnownTable("words.parquet", binary(pl.DataFrame({"p": ["1.5", "2.5", "7", "missing"]}).write_parquet),
+               {"p": [1.5, 2.5, 7, None]}, ('"missing" (1 entry) counts as missing',)),
+    KnownTable("compact_days.csv", rows("d,n", "20240131,1", "20241231,5"),
+               {"d": [DAY(2024, 1, 31), DAY(2024, 12, 31)]}, ('"20240131" as 2024-01-31.',)),
+    KnownTable("compact_days.npz", binary(lambda f: np.savez(f, d=np.array([20240131, 20241231]), n=np.array([1, 5]))),
+               {"d1": [DAY(2024, 1, 31), DAY(2024, 12, 31)]}, ('"20240131" as 2024-01-31.',)),
+    KnownTable("no_days.csv", rows("d,n", "20240131,1", "20241331,5"), {"d": [20240131, 20241331]}),
+    KnownTable("placeholders_of_numbers.csv",
+               rows("a,b", *[f"{(-99, 4, 9, 1, 7, 3)[i % 6]},{i * i}" for i in range(18)]),
+               {}, ("a: 3 entries are -99, which may stand for nothing; if so, leave them empty.",)),
+    KnownTable("colliding.npz", binary(lambda f: np.savez(f, x=np.array([[1, 2], [3, 5]]), x1=np.array([7, 9]))),
+               {"x1": [1, 3], "x2": [2, 5], "x1 (2)": [7, 9]}, ("were changed: x1 (2)",)),
+    KnownTable("reasons.npz", binary(
+        lambda f: np.savez(f, X=np.arange(8.0).reshape(2, 4) ** 2, Y=np.ones((2, 2)), z=np.ones(2) * 1j, w=np.ones(3))),
+        {"X1": [0, 16]}, ("having several columns: Y", "being of type complex128: z", "having another length: w")),
+    KnownTable("sparse.npz", binary(
+        lambda f: np.savez(f, indices=[0], indptr=[0, 1], format=b"csr", shape=(1, 2), data=np.ones(9))),
+        refused="holds a sparse matrix of SciPy"),
+    KnownTable("objects.npy", binary(lambda f: np.save(f, np.array([{}, None]), allow_pickle=True)),
+               refused="holds objects of Python"),
+    KnownTable("text.npy", b"a,b\n1,2\n", refused="holds no arrays of NumPy"),
+    KnownTable("text.arrow", b"a,b\n1,2\n", refused="is no Arrow file"),
+]  # fmt: skip
+
+KNOWN_TABLES = [
+    *UNITS, *NUMBERS, *DIALECTS, *DATES, *BINARY, *HEADERS, *MISSING, *DIGITS, *MARKS_IN_FILES,
+]  # fmt: skip

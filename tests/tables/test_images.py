@@ -1,9 +1,12 @@
 """Folders of images: classes, colours, files that are broken or too large, and memory."""
 
+import os
+
 import numpy as np
+import polars as pl
 import pytest
 
-from mercer.tables import InputError, MemoryRefusal, TableSchema, read_table
+from mercer.tables import InputError, MemoryRefusal, TableSchema, read_table, table_from_frame
 from mercer.tables import images as images_module
 from mercer.tables.images import image_shape_of, pixel_names
 
@@ -176,11 +179,58 @@ def test_names_of_pixels_tell_the_shape():
 
 
 def test_pixels_that_are_dropped_leave_a_plain_table():
-    import polars as pl
-
-    from mercer.tables import table_from_frame
-
     table = table_from_frame(pl.DataFrame({name: RNG.uniform(size=20) for name in pixel_names((4, 4))}))
     schema, _ = TableSchema.learn(table, ["pixel_0_0"])
     assert schema.image_shape is None
     assert len(schema.columns) == 15
+
+
+def test_names_of_images_that_are_no_text(tmp_path):
+    for name in (b"caf\xe9/\xff.png", b"caf\xe8/\xfe.png"):
+        path = os.fsdecode(os.fsencode(tmp_path) + b"/" + name)
+        os.makedirs(os.path.dirname(path))
+        grey(tmp_path / "0.png")
+        os.rename(tmp_path / "0.png", path)
+    with open(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/\xfa.png"), "wb") as broken:
+        broken.write(b"no image")
+    table = read_table(tmp_path)
+    # Different names stay different.
+    assert table.frame["class"].to_list() == [r"caf\xe8", r"caf\xe9"]
+    assert table.frame["file"].to_list() == [r"caf\xe8/\xfe.png", r"caf\xe9/\xff.png"]
+    assert r"left out: caf\xe9/\xfa.png (broken)" in table.notes[1]
+
+
+@pytest.mark.parametrize(("largest", "white"), [(255, 255), (4095, 4095), (3000, 4095), (40_000, 65_535)])
+@pytest.mark.parametrize("kind", [np.uint16, np.int32])
+def test_images_of_more_than_8_bits_are_as_bright_as_they_can_be(tmp_path, largest, white, kind):
+    grey(tmp_path / "a.png", 77)
+    for name, value in (("b", largest // 2), ("c", largest)):
+        Image.fromarray(np.full((6, 6), value, dtype=kind)).save(tmp_path / f"{name}.tif")
+    table = read_table(tmp_path)
+    expected = [77, *[255 * value // white for value in (largest // 2, largest)]]
+    np.testing.assert_array_equal(pixels_of(table)[:, 0, 0], expected)
+    assert f"2 images have more than 8 bits: {white:,} is taken as white" in " ".join(table.notes)
+
+
+def test_columns_of_years_and_quarters_are_no_images():
+    rng = np.random.default_rng(0)
+    quarters = [f"{year}_{quarter}" for year in range(2019, 2023) for quarter in range(1, 5)]
+    months = [f"sales_{year}_{month:02}" for year in range(2019, 2023) for month in range(1, 13)]
+    counted = [f"{row}_{column}" for row in range(1, 5) for column in range(1, 5)]
+    for names in (quarters, months, counted):
+        table = table_from_frame(pl.DataFrame({name: rng.integers(0, 1000, size=9) for name in names}))
+        assert table.image_shape is None
+    # With the values of pixels, names that count rows and columns are those of images.
+    for values in (rng.integers(0, 256, size=(9, 16)), rng.uniform(size=(9, 16))):
+        assert table_from_frame(pl.DataFrame(values, schema=counted)).image_shape == (4, 4)
+    assert table_from_frame(pl.DataFrame([["x"] * 9] * 16, schema=counted)).image_shape is None
+
+
+def test_columns_that_are_to_be_used_beside_pixels_make_a_plain_table():
+    frame = pl.DataFrame({name: RNG.uniform(size=20) for name in ("price", *pixel_names((4, 4)))})
+    schema, notes = TableSchema.learn(table_from_frame(frame), keep=["price"])
+    assert schema.image_shape is None
+    assert len(schema.columns) == 17
+    assert "Pixels are columns like others, since price is to be used otherwise." in notes
+    schema, _ = TableSchema.learn(table_from_frame(frame), keep=["pixel_0_0"])
+    assert schema.image_shape == (4, 4)

@@ -48,7 +48,7 @@ def test_arrays(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, y=np.arange(4), other=np.zeros(2))
     table = read_table(tmp_path / "x.npz")
     assert table.frame.columns == ["X1", "X2", "X3", "y"]
-    assert table.notes == ("The arrays other have another length and are left out.",)
+    assert table.notes == ("Left out, having another length: other.",)
     np.save(tmp_path / "images.npy", np.zeros((5, 6, 7)))
     assert read_table(tmp_path / "images.npy").image_shape == (6, 7)
     np.savez(tmp_path / "none.npz")

@@ -178,3 +178,9 @@ def test_new_rows_that_hold_something_else():
     X, said = schema.matrix(FRAME.select(number="list", colour="moment"))
     assert np.isnan(X).all()
     assert "number: 40 entries are not a number and count as missing." in said
+
+
+def test_few_of_many_columns_that_cannot_be_used_are_named():
+    frame = pl.DataFrame({f"c{i}": [1.0] * 5 for i in range(400)})
+    with pytest.raises(InputError, match=r"c7 is not used: it is the same in all rows\. And so on\.$"):
+        learned(frame)

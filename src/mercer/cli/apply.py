@@ -11,6 +11,7 @@ from mercer.cli.options import (
     Decimal,
     Encoding,
     Force,
+    Header,
     Json,
     ModelPath,
     OutFile,
@@ -22,7 +23,9 @@ from mercer.cli.options import (
 from mercer.cli.tables import result_path, write_table
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from mercer.report import MapModel
 
@@ -40,6 +43,7 @@ def apply_command(
     separator: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    header: Header = None,
     out: OutFile = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -59,9 +63,9 @@ def apply_command(
             stored = load_map(model)
             table = read_table(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
-                texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+                header=header, texts=stored.schema.texts, image_shape=stored.schema.image_shape,
             )  # fmt: skip
-            stored.schema.check_units(table.units)
+            stored.schema.check_writing(table)
             result, notes = _rows(stored, table.frame) if inverse else _coordinates(stored, table.frame, impute)
         notes = [*table.notes, *notes]
         write_table(result, path)
@@ -98,7 +102,6 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
 
 def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     import numpy as np
-    import polars as pl
 
     from mercer.report import InputError
 
@@ -110,7 +113,7 @@ def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
             f"The table must have the columns {', '.join(names)} for --inverse, got none called {', '.join(absent)}; "
             "add them."
         )
-    Z = frame.select(names).cast(pl.Float64, strict=False).to_numpy()
+    Z = np.column_stack([_place(frame[name]) for name in names])
     if not np.isfinite(Z).all():
         raise InputError(
             "Coordinates must be finite numbers for --inverse, got missing or infinite ones; leave those rows out."
@@ -120,3 +123,18 @@ def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
     except ValueError as error:
         raise InputError(f"These coordinates are not on the map: {error}") from None
     return model.schema.named(frame, model.schema.frame(X), model.label), []
+
+
+def _place(series: pl.Series) -> NDArray[np.float64]:
+    """One coordinate of each row: a number, or a text that is one."""
+    import polars as pl
+
+    from mercer.report import InputError
+    from mercer.tables.columns import read_numbers
+
+    if not series.dtype.is_numeric() and series.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        raise InputError(
+            f"{series.name} must be a column of numbers for --inverse, got {series.dtype}; give the coordinates that "
+            "apply writes."
+        )
+    return read_numbers(series).values

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from mercer.cli.messages import ExitCode, conversation
-from mercer.cli.options import Force, Json, Quiet
+from mercer.cli.options import Force, Json, Quiet, some_path
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for the results.", parser=some_path, metavar="PATH")
+    ] = Path("demo"),
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -12,6 +12,7 @@ from mercer.cli.options import (
     Drop,
     Encoding,
     Force,
+    Header,
     Json,
     Keep,
     Out,
@@ -37,6 +38,7 @@ def diagnose_command(
     separator: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    header: Header = None,
     time_limit: TimeLimit = None,
     out: Out = None,
     force: Force = False,
@@ -51,7 +53,9 @@ def diagnose_command(
 
         folder = OutputFolder(out or Path(f"{file.stem}-diagnosis"), force=force)
         with talk.working() as work:
-            table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
+            table = read_table(
+                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands, header=header
+            )
             problem = LearningProblem.read(table, target, drop=tuple(drop or ()), keep=tuple(keep or ()), task=task)
             result = diagnose_problem(problem, seed=seed, progress=work)
         files = diagnosis_files(result, command_line(context))

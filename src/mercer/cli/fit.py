@@ -16,6 +16,7 @@ from mercer.cli.options import (
     Drop,
     Encoding,
     Force,
+    Header,
     Json,
     Keep,
     Out,
@@ -59,6 +60,7 @@ def fit_command(
     separator: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    header: Header = None,
     time_limit: TimeLimit = None,
     out: Out = None,
     force: Force = False,
@@ -77,7 +79,9 @@ def fit_command(
 
         folder = OutputFolder(out or Path(f"{file.stem}-machine"), force=force)
         with talk.working() as work:
-            table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
+            table = read_table(
+                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands, header=header
+            )
             problem = LearningProblem.read(table, target, drop=tuple(drop or ()), keep=tuple(keep or ()), task=task)
             result = fit_machine(problem, MachineSettings(loss, kernel, band, seed, metric), progress=work)
         talk.report(folder, machine_files(result, command_line(context)))

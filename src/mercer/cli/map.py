@@ -16,6 +16,7 @@ from mercer.cli.options import (
     Drop,
     Encoding,
     Force,
+    Header,
     Json,
     Keep,
     Out,
@@ -59,6 +60,7 @@ def map_command(
     separator: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    header: Header = None,
     time_limit: TimeLimit = None,
     out: Out = None,
     force: Force = False,
@@ -80,7 +82,9 @@ def map_command(
         settings = replace(_settings(dim, method, topology, seed), thorough=thorough)
         folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
         with talk.working() as work:
-            table = read_table(file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands)
+            table = read_table(
+                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands, header=header
+            )
             result = make_map(table, settings, label=label, drop=drop or (), keep=keep or (), progress=work)
         talk.report(folder, map_files(result, command_line(context)))
 

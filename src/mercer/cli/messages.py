@@ -207,6 +207,8 @@ def command_line(context: typer.Context) -> str:
         value = context.params.get(parameter.name or "")
         if parameter.param_type_name == "argument":
             words.append(str(value))
+        elif value is False and parameter.secondary_opts:
+            words.append(parameter.secondary_opts[0])
         elif (
             parameter.name not in ("quiet", "as_json", "force")
             and value not in (None, False, (), [])

@@ -23,13 +23,35 @@ def one_of(words: Sequence[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
+def some_path(value: str) -> Path:
+    """A path that is not empty: an empty one would be the working folder."""
+    if not value:
+        raise typer.BadParameter("must be the name of a file or folder, got nothing.")
+    return Path(value)
+
+
 TableFile = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet, Arrow, NPY or NPZ file, or a folder of images.", show_default=False)
+    Path,
+    typer.Argument(
+        help="CSV, TSV, Parquet, Arrow, NPY or NPZ file, or a folder of images.", show_default=False,
+        parser=some_path,
+    ),
+]  # fmt: skip
+ModelPath = Annotated[
+    Path,
+    typer.Argument(help="A model.skops that Mercer wrote.", show_default=False, parser=some_path),
 ]
-ModelPath = Annotated[Path, typer.Argument(help="A model.skops that Mercer wrote.", show_default=False)]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results; by default named after the file.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for the results; by default named after the file.", parser=some_path, metavar="PATH"
+    ),
+]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", help="Result, .parquet or .csv; by default named after the file.")
+    Path | None,
+    typer.Option(
+        "--out", help="Result, .parquet or .csv; by default named after the file.", parser=some_path, metavar="PATH"
+    ),
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out; may be given several times.")]
 Keep = Annotated[
@@ -41,6 +63,12 @@ Separator = Annotated[
     str | None, typer.Option("--separator", help="Between columns of text files, such as ; or tab or space.")
 ]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of numbers in text: . or ,")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line of a text file names the columns.", show_default=False
+    ),
+]
 Thousands = Annotated[
     str | None, typer.Option("--thousands", help="What separates thousands in text: , or . or ' or a space.")
 ]

@@ -11,6 +11,7 @@ from mercer.cli.options import (
     Decimal,
     Encoding,
     Force,
+    Header,
     Json,
     ModelPath,
     OutFile,
@@ -30,6 +31,7 @@ def predict_command(
     separator: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    header: Header = None,
     out: OutFile = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -49,9 +51,9 @@ def predict_command(
             stored = load_machine(model)
             table = read_table(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
-                texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+                header=header, texts=stored.schema.texts, image_shape=stored.schema.image_shape,
             )  # fmt: skip
-            stored.schema.check_units(table.units)
+            stored.schema.check_writing(table)
             result, notes = stored.predict_table(table.frame, impute=impute)
         notes = [*table.notes, *notes]
         write_table(result, path)

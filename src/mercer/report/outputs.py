@@ -88,8 +88,9 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """The lock of the folder around, and then that of the folder itself if there is one."""
-        with locked(self._real.parent), locked(self._real) if self._real.exists() else contextlib.nullcontext():
+        """The lock of the folder around, which the root has not, and then that of the folder itself if there is one."""
+        folder, around = self._real, self._real.parent
+        with locked(around), locked(folder) if folder.exists() and folder != around else contextlib.nullcontext():
             yield
 
     def _check(self, names: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mercer.tables.errors import InputError, unreadable
+from mercer.tables.features import some_of
 from mercer.tables.files import read_file
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.naming import clean_names, shown_name
@@ -33,8 +34,14 @@ _UNREADABLE = (
 _COMPRESSED_FACTOR = 12.0
 # Bytes for each byte of a column: Mercer makes one copy of it.
 _COPIES = 2.0
+# What SciPy's `save_npz` writes.
+_SPARSE = {"data", "format", "shape"}
 # Of dates that frames know.
 _DATE_UNITS = ("D", "ms", "us", "ns")
+# How files of NumPy begin.
+_BEGINNINGS = (b"\x93NUMPY", b"PK")
+# How files and streams of Arrow begin.
+_ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
 # Lists of more entries than this are no columns.
 _LONGEST_LIST = 10_000
 
@@ -82,6 +89,8 @@ def parquet_frame(path: Path) -> pl.DataFrame:
 def arrow_frame(path: Path) -> pl.DataFrame:
     """The columns of an Arrow file or stream."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
+        if not file.read(8).startswith(_ARROW):
+            raise InputError(f"{shown_name(path)} is no Arrow file; check what kind of file it is.")
         size = file.seek(0, 2)
         refuse_if_too_large(_COMPRESSED_FACTOR * size, f"reading {shown_name(path)}")
         file.seek(0)
@@ -120,6 +129,9 @@ def array_table(path: Path) -> ArrayTable:
     try:
         arrays = _arrays(data, name, path.suffix.lower())
     except _UNREADABLE as error:
+        if "allow_pickle" in str(error):
+            what = "no arrays of NumPy" if not data.startswith(_BEGINNINGS) else "objects of Python, which may run code"
+            raise InputError(f"{name} holds {what}; write arrays of numbers.") from None
         raise unreadable(name, error) from None
     return _from_arrays(name, arrays)
 
@@ -137,6 +149,8 @@ def _arrays(data: bytes, name: str, ending: str) -> dict[str, Any]:
 def _from_arrays(name: str, arrays: dict[str, Any]) -> ArrayTable:
     """The largest array holds the rows, or images; vectors of the same length are further columns."""
     arrays = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray)}
+    if arrays.keys() >= _SPARSE:
+        raise InputError(f"{name} holds a sparse matrix of SciPy; give its rows, as X.toarray() has them.")
     if not arrays:
         raise InputError(f"{name} holds no arrays; give one of rows.")
     main = max(arrays, key=lambda key: arrays[key].size)
@@ -149,21 +163,30 @@ def _from_arrays(name: str, arrays: dict[str, Any]) -> ArrayTable:
     shape = (values.shape[1], values.shape[2]) if values.ndim == 3 else None
     flat = _native(values).reshape(len(values), -1) if values.size else values.reshape(0, 0)
     names = [f"{main}{j + 1}" for j in range(flat.shape[1])]
-    columns: dict[str, Any] = dict(zip(names, np.ascontiguousarray(flat.T), strict=True))
-    others = [
-        key for key, value in arrays.items()
-        if key != main and value.shape in ((len(values),), (len(values), 1)) and value.dtype.kind in "fiubUM"
-    ]  # fmt: skip
+    why_not = {key: _why_no_column(value, len(values)) for key, value in arrays.items() if key != main}
+    others = [key for key, why in why_not.items() if not why]
     for key in others:
         if arrays[key].dtype.kind == "M" and np.datetime_data(arrays[key].dtype)[0] not in _DATE_UNITS:
             raise InputError(
                 f"{name} must hold dates in units of {', '.join(_DATE_UNITS)}, got {arrays[key].dtype} for {key}; "
                 "convert them."
             )
-    columns |= {key: _native(arrays[key].ravel()) for key in others}
-    left_out = [key for key in arrays if key != main and key not in others]
-    notes = (f"The arrays {', '.join(left_out)} have another length and are left out.",) if left_out else ()
-    return ArrayTable(pl.DataFrame(columns), notes, shape, tuple(names) if shape else ())
+    unique, notes = clean_names([*names, *others])
+    columns = [*np.ascontiguousarray(flat.T), *[_native(arrays[key].ravel()) for key in others]]
+    for why in dict.fromkeys(filter(None, why_not.values())):
+        left_out = [key for key in why_not if why_not[key] == why]
+        notes.append(f"Left out, {why}: {some_of(left_out)}.")
+    frame = pl.DataFrame(dict(zip(unique, columns, strict=True)))
+    return ArrayTable(frame, tuple(notes), shape, tuple(unique[: len(names)]) if shape else ())
+
+
+def _why_no_column(values: Array, n_rows: int) -> str:
+    """Why an array is no column beside others; empty if it is one."""
+    if len(values.shape) == 0 or len(values) != n_rows:
+        return "having another length"
+    if values.size != n_rows:
+        return "having several columns"
+    return "" if values.dtype.kind in "fiubUM" else f"being of type {values.dtype}"
 
 
 def _native(values: Array) -> Array:

@@ -15,6 +15,9 @@ from mercer.tables.numbers import Conventions, NumberChoice, NumberFormat, numbe
 
 Array = NDArray[Any]
 
+# Texts with more distinct values than this are names, not categories.
+MOST_CATEGORIES = 20
+
 TextFormat = NumberFormat | DateFormat
 TextChoice = NumberChoice | DateChoice
 
@@ -94,6 +97,8 @@ def read_numbers(series: pl.Series, texts: TextFormat | None = None) -> Reading:
     n_unreadable, choice = 0, None
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
+    if series.dtype.is_integer() and isinstance(texts, DateFormat):
+        series = series.cast(pl.String)  # days such as 20240131
     if series.dtype == pl.String:
         if texts is None:
             choice = text_choice(series)

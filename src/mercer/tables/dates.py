@@ -21,7 +21,7 @@ _SURE_FACTOR = 2
 _SAMPLE = 200
 
 _CALENDAR = (
-    ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%d.%m.%Y",), ("%d.%m.%y", "%y.%m.%d"),
+    ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%Y%m%d",), ("%d.%m.%Y",), ("%d.%m.%y", "%y.%m.%d"),
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
     ("%d/%m/%y", "%m/%d/%y", "%y/%m/%d"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
     ("%d %b %Y",), ("%d-%b-%Y",), ("%d-%b-%y",), ("%d %B %Y",), ("%b %d, %Y",), ("%B %d, %Y",), ("%b %d %Y",),
@@ -165,6 +165,8 @@ class DateFormat:
     @property
     def _years(self) -> str:
         """Years have two digits or four, as the pattern says: `strptime` takes any number of them."""
+        if self.pattern.startswith("%Y%m"):
+            return r"^\d{8}(?:\D|$)"
         if not self.has_short_years:
             return r"(?:^|\D)\d{4}(?:\D|$)"
         return r"^\d{2}[-/.]" if self.pattern.startswith("%y") else r"^\d{1,2}[-/.]\w+[-/.]\d{2}(?:\D|$)"
@@ -216,8 +218,8 @@ def date_choice(texts: pl.Series) -> DateChoice | None:
     """
     known = texts.drop_nulls()
     some = known.head(_SAMPLE)
-    # Two separators between digits, or the name of a month, or a clock: nothing else can be a date.
-    looks = some.str.contains(r"\d.*[-/. ,:].*\d")
+    # Separators between digits, eight digits, or the name of a month, or a clock: nothing else can be a date.
+    looks = some.str.contains(r"\d.*[-/. ,:].*\d|^\s*[0-9]{8}\s*$")
     if not len(known) or int(looks.sum()) < READABLE_SHARE * len(some):
         return None
     for patterns, kind in _candidates():

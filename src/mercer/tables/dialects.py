@@ -6,12 +6,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from mercer.tables.errors import OptionError
-from mercer.tables.numbers import UNIT_ALONE
+from mercer.tables.numbers import mostly_numbers
 
 # The first of equals is taken: commas are also in numbers and sentences.
 _SEPARATORS = "\t;|,"
@@ -19,12 +18,15 @@ _SPACES = " "
 _NAMED = {"tab": "\t", "\\t": "\t", "space": _SPACES, "comma": ",", "semicolon": ";"}
 # Records and characters that are looked at.
 _RECORDS, _SAMPLE = 100, 1 << 17
+# Lines of a sample at least, however long they are.
+_FEWEST_LINES = 10
 # A quote after a letter or a digit means itself, as in 5" for inches.
 _QUOTED = r'(?<![\w.)])"[^"]*"'
-_NUMBER = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?|nan|[+-]?inf", re.IGNORECASE)
 _ALONE = re.compile(r"[^\w,;|\t]{0,3}[\d.,]*\d[^\d,;|\t]{0,5}|\D{1,4}")
 # No text has it.
 _NO_SEPARATOR = "\x1f"
+# Lines of empty entries above everything else.
+_EMPTY_ENTRIES = re.compile(r"\A(?:[ ,;|\t]*\n)+")
 _HINT = re.compile(r'^"?sep=(.)"?[ \t]*(?:\n|$)', re.IGNORECASE)
 
 
@@ -66,10 +68,11 @@ def find_dialect(text: str, *, separator: str | None = None, tabs: bool = False)
     tabs : bool
         Whether the name of the file says that tabs separate columns.
     """
-    text = _with_line_ends(text).lstrip("\n")
+    text = with_line_ends(text).lstrip("\n")
     hint = _HINT.match(text)
     if hint:
         text = text[hint.end() :]
+    text = _EMPTY_ENTRIES.sub("", text, count=1)
     wanted = _given(separator) or (hint[1] if hint else None)
     if wanted is None and tabs and "\t" in text.split("\n", 1)[0]:
         wanted = "\t"
@@ -102,40 +105,6 @@ def _is_one_column(text: str) -> bool:
     return all(_ALONE.fullmatch(line) for line in lines[1:])
 
 
-def names_columns(records: Sequence[Sequence[str]]) -> bool:
-    """Whether the first record names the columns.
-
-    It does not if all of it are numbers; or if some are numbers, and others are values that come again below, or
-    numbers have a fraction.
-    """
-    first, rest = [name.strip() for name in records[0]], records[1:]
-    numbers = [name for name in first if _NUMBER.fullmatch(name)]
-    if len(numbers) == len(first):
-        return False
-    if not numbers:
-        return True
-    again = any(
-        name and not _NUMBER.fullmatch(name) and any(len(row) > j and row[j].strip() == name for row in rest)
-        for j, name in enumerate(first)
-    )
-    return not (again or any(re.search(r"\d[.,]\d", number) for number in numbers))
-
-
-def holds_units(records: Sequence[Sequence[str]]) -> bool:
-    """Whether the second record holds the units of columns of numbers, and nothing else."""
-    if len(records) < 3 or len(records[1]) != len(records[0]):
-        return False
-    over_numbers = False
-    for j, entry in enumerate(text.strip() for text in records[1]):
-        below = [row[j].strip() for row in records[2:] if len(row) > j and row[j].strip()]
-        if entry in ("", "-"):
-            continue
-        if not UNIT_ALONE.fullmatch(entry) or entry in below:
-            return False
-        over_numbers |= len(below) > 0 and _mostly_numbers(below)
-    return over_numbers
-
-
 def outside_quotes(pattern: str, replacement: str, text: str) -> str:
     """Replace a pattern wherever it is not between quotes."""
     return re.sub(f"{_QUOTED}|({pattern})", lambda m: m[0] if m[1] is None else replacement, text)
@@ -153,8 +122,9 @@ def without_empty_lines(text: str) -> str:
     return outside_quotes(r"\n[ \t]*(?=\n)", "", text)
 
 
-def _with_line_ends(text: str) -> str:
-    text = text.replace("\r\n", "\n")
+def with_line_ends(text: str) -> str:
+    """Text whose lines end as Unix has it, however often it went from one system to another."""
+    text = re.sub("\r+\n", "\n", text)
     if "\r" not in text:
         return text
     return outside_quotes("\r", "\n", text)
@@ -174,12 +144,29 @@ def _given(separator: str | None) -> str | None:
 
 def _records(text: str, separator: str) -> list[list[str]]:
     """The first records that have something in them; the last one of a sample may be cut and is left out."""
+    sample = _sample(text)
+    longest = csv.field_size_limit(len(sample) + 1)
     try:
-        reader = csv.reader(io.StringIO(text[:_SAMPLE]), delimiter=separator, skipinitialspace=True)
+        reader = csv.reader(io.StringIO(sample), delimiter=separator, skipinitialspace=True)
         found = [record for record in islice(reader, _RECORDS) if any(entry.strip() for entry in record)]
     except csv.Error:
         return []
-    return found[:-1] if len(text) > _SAMPLE and len(found) < _RECORDS and len(found) > 1 else found
+    finally:
+        csv.field_size_limit(longest)
+    return found[:-1] if len(text) > len(sample) and len(found) < _RECORDS and len(found) > 1 else found
+
+
+def _sample(text: str) -> str:
+    """The first lines, whole."""
+    end = 0
+    for n_lines in range(len(text)):
+        if end >= _SAMPLE and n_lines >= _FEWEST_LINES:
+            break
+        place = text.find("\n", end)
+        if place < 0:
+            return text
+        end = place + 1
+    return text[:end]
 
 
 def _sniffed(text: str) -> str | None:
@@ -207,10 +194,6 @@ def _between_spaces(text: str, *, only_numbers: bool = False) -> Dialect | None:
         if len(widths) != 1 or widths == {1}:
             continue
         columns = zip(*records[1:], strict=True) if len(records) > 1 else ()
-        if not only_numbers or any(_mostly_numbers(column) for column in columns):
+        if not only_numbers or any(mostly_numbers(column) for column in columns):
             return Dialect(cut, "\t", notes=("Columns are taken to be separated by spaces.",))
     return None
-
-
-def _mostly_numbers(entries: Sequence[str]) -> bool:
-    return sum(_NUMBER.fullmatch(entry) is not None for entry in entries) > len(entries) / 2

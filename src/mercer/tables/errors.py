@@ -29,10 +29,7 @@ class MemoryRefusal(ReportError):
 
 def unreadable(name: str, error: BaseException) -> InputError:
     """The refusal of a file, from what the library that reads it says."""
-    words = first_line(error)
-    if "more fields than" in words:
-        words = "a line has more entries than the first one; check separators and quotes"
-    return InputError(f"{name} cannot be read as a table: {words}.")
+    return InputError(f"{name} cannot be read as a table: {first_line(error)}.")
 
 
 def first_line(error: BaseException) -> str:

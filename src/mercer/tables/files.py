@@ -17,6 +17,8 @@ from mercer.tables.memory import in_words, memory_to_use, refuse_if_too_large
 _CHUNK = 1 << 20
 # Marks of Zstandard: a frame, and frames that hold something else.
 _FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
+# Bytes with which compressed files begin.
+_MARKS = {".gz": b"\x1f\x8b", ".zst": _FRAME.to_bytes(4, "little")}
 # A block of Zstandard holds at most so much.
 _BLOCK = 1 << 17
 
@@ -37,6 +39,11 @@ def read_file(path: Path, factor: float) -> bytes:
         return path.read_bytes()
     with path.open("rb") as pipe:
         return _bounded(pipe, factor, work)
+
+
+def compression(data: bytes) -> str | None:
+    """The ending that goes with compressed bytes, whatever the name of their file says."""
+    return next((ending for ending, mark in _MARKS.items() if data.startswith(mark)), None)
 
 
 def decompressed(data: bytes, ending: str, name: str, factor: float) -> bytes:

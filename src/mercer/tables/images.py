@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from mercer.printable import distinct
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError
 from mercer.tables.features import some_of
@@ -39,11 +40,19 @@ _MOST_PIXELS = 80_000_000
 _BYTES = 40.0
 # Channels that differ by no more are grey: compression of photographs leaves traces of colour.
 _GREY = 8
+# Bits that cameras and scanners have: grey images are bright as the fewest of them say that hold the largest value of a
+# folder, so that new images of the same camera are as bright.
+_BITS = (8, 10, 12, 14, 16, 32)
+_WHITE = 2.0**16 - 1.0
 # Fewer pixels than this along a side are no image.
 _FEWEST = 4
-# pixel_3_5 (row, column), 3x5, or pixel17 (counted row by row); pixel_3_5_red is one channel of a colour.
-_NAMED = re.compile(r"^(?:\D*_)?(\d+)[x_](\d+)(?:_(red|green|blue))?$")
-_COUNTED = re.compile(r"^(?:pixel|px|pix)_?(\d+)$", re.IGNORECASE)
+# pixel_3_5 (row, column) or pixel17 (counted row by row), as a word before them says; pixel_3_5_red is one channel of a
+# colour. 3x5 and 3_5 have no word, and must count from 0 or 1.
+_WORD = r"(?:.*[\W_])?(?:pixels?|px|pix)_?"
+_NAMED = re.compile(rf"^({_WORD})?(\d+)[x_](\d+)(?:_(red|green|blue))?$", re.IGNORECASE)
+_COUNTED = re.compile(rf"^{_WORD}(\d+)$", re.IGNORECASE)
+# Pixels without a word have no larger values than this.
+_LARGEST = 255
 
 
 # Folders -------------------------------------------------------------------------------------------------------------
@@ -90,8 +99,8 @@ def read_image_folder(folder: Path, shape: ImageShape | None = None) -> ImageFol
     if values.shape[-1] == 1:
         values = values[..., 0]
     names = pixel_names(values.shape[1:])
-    columns: dict[str, Any] = {"file": [path.relative_to(folder).as_posix() for path in read]}
-    classes = [None if path.parent == folder else path.parent.name for path in read]
+    columns: dict[str, Any] = {"file": [_shown(path, folder) for path in read]}
+    classes = [None if path.parent == folder else distinct(path.parent.name) for path in read]
     if any(classes):
         columns[CLASS] = classes
         n_classes = len({name for name in classes if name is not None})
@@ -113,7 +122,7 @@ def _images_in(folder: Path) -> tuple[list[Path], list[str]]:
     inside = _folders_in(folder)
     paths = [*_files_in(folder), *(path for sub in inside for path in _files_in(sub))]
     below = [low for sub in inside for low in _folders_in(sub) if _files_in(low)]
-    deeper = [low.relative_to(folder).as_posix() for low in below]
+    deeper = [_shown(low, folder) for low in below]
     if paths:
         return paths, deeper
     if deeper:
@@ -125,6 +134,11 @@ def _images_in(folder: Path) -> tuple[list[Path], list[str]]:
         f"{folder} holds no images ({', '.join(ENDINGS)}); give a folder with images, with one sub-folder of images "
         "for each class, or a table."
     )
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """What an image or a folder is called in tables and messages."""
+    return distinct(path.relative_to(folder).as_posix())
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -143,6 +157,9 @@ class _Images:
         self._size: tuple[int, int] | None = None if shape is None else (shape[1], shape[0])
         self._sizes: set[tuple[int, int]] = set()
         self._broken: list[str] = []
+        # Largest values of images with more than 8 bits, by file; and what is white in them.
+        self._largest: dict[Path, float] = {}
+        self._white = _WHITE
 
     def read(self) -> tuple[Array, list[Path], list[str]]:
         """Values of shape (n, height, width, channels), the files that they are of, and notes."""
@@ -159,11 +176,23 @@ class _Images:
         if values is None:
             raise InputError(f"{self._folder} holds no image that can be opened; look at {self._broken[0]}.")
         values = values[: len(read)]
+        self._whiten(values, read)
         if not self._in_colour(values):
             values = _grey(values)
         elif self._shape is None:
             values = _resized(values, _small(values.shape[2:0:-1], _LONGEST_IN_COLOUR))
         return values, read, self._notes(values)
+
+    def _whiten(self, values: Array, read: list[Path]) -> None:
+        """Open images of more than 8 bits again if their largest value tells that they do not use all 16."""
+        n_bits = next(n for n in _BITS if max(self._largest.values(), default=0.0) < 2**n)
+        if not self._largest or 2**n_bits - 1 == self._white:
+            return
+        self._white = 2.0**n_bits - 1.0
+        for place, path in enumerate(read):
+            if path in self._largest:
+                pixels = self._opened(path)
+                values[place] = 0 if pixels is None else pixels
 
     def _room(self, shape: ImageShape) -> Array:
         """An array for all images, if there is memory for it."""
@@ -177,7 +206,7 @@ class _Images:
         """Red, green and blue of one image, from 0 to 255."""
         from PIL import Image, ImageOps
 
-        name = path.relative_to(self._folder).as_posix()
+        name = _shown(path, self._folder)
         try:
             with warnings.catch_warnings():
                 # Pillow only warns of images that are too large to be true, and of broken notes inside of them.
@@ -189,7 +218,7 @@ class _Images:
                     size, upright = image.size, self._size or _small(image.size)
                     image.draft("RGB", (2 * max(upright), 2 * max(upright)))  # large photographs open much faster
                     turned = ImageOps.exif_transpose(image)
-                    pixels = _in_rgb(turned)
+                    pixels = _in_rgb(self._in_8_bits(turned, path))
         except Image.DecompressionBombError:
             self._broken.append(f"{name} (too many pixels)")
             return None
@@ -203,6 +232,16 @@ class _Images:
         self._sizes.add(size)
         return np.asarray(pixels if pixels.size == self._size else pixels.resize(self._size), dtype=np.uint8)
 
+    def _in_8_bits(self, image: Image, path: Path) -> Image:
+        """Grey values from 0 to 255 where an image has more bits; others as they are."""
+        from PIL import Image as images
+
+        if not image.mode.startswith("I"):
+            return image
+        values = np.asarray(image, dtype=np.float64)
+        self._largest[path] = float(values.max())
+        return images.fromarray((values * (255.0 / self._white)).clip(0, 255).astype(np.uint8))
+
     def _in_colour(self, values: Array) -> bool:
         if self._shape is not None:
             return len(self._shape) == 3
@@ -212,6 +251,12 @@ class _Images:
         n, height, width, channels = values.shape
         kind = "grey image was" if channels == 1 else "colour image was"
         notes = [f"{counted(n, kind, kind.replace('image was', 'images were'))} brought to {height} x {width} pixels."]
+        if self._largest:
+            deep = counted(len(self._largest), "image has", "images have")
+            notes.append(
+                f"{deep} more than 8 bits: {self._white:,.0f} is taken as white, the largest is "
+                f"{max(self._largest.values()):,.0f}."
+            )
         if len(self._sizes) > 1:
             notes.append(f"They come in {len(self._sizes)} sizes: proportions may have changed.")
         if self._broken:
@@ -235,13 +280,9 @@ def _resized(values: Array, size: tuple[int, int]) -> Array:
 
 
 def _in_rgb(image: Image) -> Image:
-    """An image in red, green and blue: what is transparent is put on white, and 16 bits are cut to 8."""
+    """An image in red, green and blue: what is transparent is put on white."""
     from PIL import Image as images
 
-    if image.mode.startswith("I"):
-        return images.fromarray((np.asarray(image, dtype=np.float64) / 257.0).clip(0, 255).astype(np.uint8)).convert(
-            "RGB"
-        )
     if image.mode == "F":
         raise ValueError("pixels are fractions, and nothing says which is white")
     if "A" in image.mode or "transparency" in image.info:
@@ -263,16 +304,41 @@ def _grey(values: Array) -> Array:
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
+def images_in(frame: pl.DataFrame) -> tuple[ImageShape, list[str]] | None:
+    """The shape of images whose pixels are columns, and the columns in order, if names and values say so.
+
+    Names without a word for pixels may be those of anything, such as years and quarters: then they must count rows and
+    columns from 0 or 1, and the values must be those of pixels.
+    """
+    found = image_shape_of(frame.columns)
+    if found is None or re.match(_WORD, found[1][0], re.IGNORECASE):
+        return found
+    return found if all(_may_be_pixels(frame[name]) for name in found[1]) else None
+
+
+def _may_be_pixels(series: pl.Series) -> bool:
+    if not series.dtype.is_numeric():
+        return False
+    known = series.cast(pl.Float64).fill_nan(None).drop_nulls()
+    return bool(known.is_between(0, _LARGEST if series.dtype.is_integer() else 1).all())
+
+
 def image_shape_of(names: Sequence[str]) -> tuple[ImageShape, list[str]] | None:
     """The shape of images whose pixels are columns, and the columns in order, if their names say so."""
     return _from_pairs(names) or _from_counts(names)
 
 
 def _from_pairs(names: Sequence[str]) -> tuple[ImageShape, list[str]] | None:
-    places = {(int(m[1]), int(m[2]), m[3] or ""): name for name in names if (m := _NAMED.match(name))}
+    matches = [m for name in names if (m := _NAMED.match(name))]
+    has_word = any(m[1] for m in matches)
+    places = {(int(m[2]), int(m[3]), (m[4] or "").lower()): m[0] for m in matches if bool(m[1]) == has_word}
     if not places:
         return None
     rows, columns = sorted({r for r, _, _ in places}), sorted({c for _, c, _ in places})
+    if not has_word and not all(
+        places in (list(range(len(places))), list(range(1, len(places) + 1))) for places in (rows, columns)
+    ):
+        return None
     channels = CHANNELS if any(channel for _, _, channel in places) else ("",)
     wanted = [(r, c, channel) for r in rows for c in columns for channel in channels]
     if min(len(rows), len(columns)) < _FEWEST or set(wanted) != set(places):

@@ -11,15 +11,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.tables.columns import Reading, TextChoice, TextFormat, counted, read_numbers, read_texts, text_choice
+from mercer.tables.columns import (
+    MOST_CATEGORIES,
+    Reading,
+    TextChoice,
+    TextFormat,
+    counted,
+    read_numbers,
+    read_texts,
+    text_choice,
+)
 from mercer.tables.dates import DATES, DateChoice, DateFormat
 from mercer.tables.features import Column, some_of
-from mercer.tables.numbers import Conventions, NumberFormat, are_codes, units_of
+from mercer.tables.numbers import Conventions, NumberFormat, are_codes, are_compact_dates, units_of
 
 Array = NDArray[Any]
 
-# Texts with more distinct values than this are names, not categories.
-MOST_CATEGORIES = 20
 # Entries that are more than so many times as far from the median as the quartiles are from each other are moved there:
 # they would hide all other differences.
 _FENCE = 20.0
@@ -27,6 +34,9 @@ _FENCE = 20.0
 _CONSTANT = 1e-12
 # Names of columns that tell rows apart: id, customer_id, Kunden-Nr., rowID, index.
 _NAMES_OF_IDS = re.compile(r"(?i:(?:^|[\W_])(?:id|uuid|key|nr)\W*$|^index$)|(?<=[a-z])(?:Id|ID|Nr)$")
+# Numbers that stand for nothing in many files, and how many values a column must have so that one stands out.
+_NINES = re.compile(r"-9{2,}|9{3,}|-?9+\.9+")
+_FEWEST_VALUES = 4
 # So many texts, all of them different, are names.
 _FEWEST_NAMES = 5
 # A column that grows by one, or not at all, from row to row counts the rows, but for this share of them.
@@ -66,9 +76,11 @@ def learned(series: pl.Series, conventions: Conventions, *, keep: bool = False) 
     kind = DATES.of(dtype)
     if kind is not None:
         return _number(name, "date", read_numbers(series), kind)
-    if dtype.is_numeric() or dtype == pl.Boolean:
+    if dtype.is_integer() and are_compact_dates(series):
+        series = series.cast(pl.String)
+    elif dtype.is_numeric() or dtype == pl.Boolean:
         return _number(name, "number", read_numbers(series), "", _known_format(dtype, conventions), keep=keep)
-    if dtype not in (pl.String, pl.Categorical, pl.Enum):
+    if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return Meaning(None, [f"{name} is not used: it holds {dtype}, which are no numbers and no texts."])
     texts = series.cast(pl.String)
     choice = text_choice(texts, conventions)
@@ -116,6 +128,8 @@ def _number(
         x = np.clip(x, *fences)
         low, high = (_shown(fence, kind, dtype) for fence in fences)
         notes.append(f"{name}: {entries} as {low} or {high}, being farther out; they would hide all other differences.")
+    if kind == "number":
+        notes += _about_placeholders(name, reading.values[np.isfinite(reading.values)])
     # In units of the largest entry, squares of huge numbers do not overflow.
     largest = float(np.abs(x).max()) or 1.0
     if np.ptp(x / largest) <= _CONSTANT:
@@ -127,6 +141,20 @@ def _number(
         return Meaning(None, [*notes, note], names_rows=True)
     center, scale = float((x / largest).mean()) * largest, float((x / largest).std()) * largest
     return Meaning(Column(name, kind, (center,), scale, (), dtype, fences, texts), notes)
+
+
+def _about_placeholders(name: str, x: Array) -> list[str]:
+    """A note on values such as -999 or 9999 that come again and again far from all others, at one end."""
+    values, counts = np.unique(x, return_counts=True)
+    if len(values) < _FEWEST_VALUES:
+        return []
+    notes = []
+    gaps = np.diff(values / 2.0)  # halves of the largest numbers can be subtracted
+    for end, gap, others in ((0, gaps[0], gaps[1:]), (-1, gaps[-1], gaps[:-1])):
+        if _NINES.fullmatch(f"{values[end]:.15g}") and counts[end] > 1 and gap > others.max():
+            often = counted(int(counts[end]), "entry is", "entries are")
+            notes.append(f"{name}: {often} {values[end]:.15g}, which may stand for nothing; if so, leave them empty.")
+    return notes
 
 
 def _fences(x: Array) -> tuple[float, float] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,6 +14,7 @@ from mercer.tables.errors import OptionError
 # A column of text is one of numbers, or dates, if this share of its entries can be read as such.
 READABLE_SHARE = 0.9
 
+PLAIN_NUMBER = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?|nan|[+-]?inf", re.IGNORECASE)
 _OTHER = {".": ",", ",": "."}
 # What separates thousands whatever the decimal mark is: spaces, some of them narrow or unbreakable, and apostrophes.
 _GAPS = " \u00a0\u2009\u202f'’"
@@ -38,6 +41,10 @@ _PARTS = (
 )
 # A single mark with three digits after it: decimals or thousands.
 _EITHER = {mark: rf"^[1-9]\d{{0,2}}\{mark}\d{{3}}$" for mark in ".,"}
+# Decimals and thousands between Arabic digits; and marks of full width, as between Japanese ones.
+_ARABIC_MARKS = {"\u066b": ".", "\u066c": ",", "\uff0e": ".", "\uff0c": ",", "\uff0d": "-"}
+# Days of two centuries without separators.
+_COMPACT = r"^\s*(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])\s*$"
 # Digits that begin with zeros are codes, such as those of places; "05" may be an hour or a month.
 _CODE = r"^0\d{2,}$"
 
@@ -136,33 +143,43 @@ class NumberChoice:
         Whether the column, or the user, tells the decimal mark.
     bare : int
         Entries without the unit that others have.
+    other : str
+        An entry with the other mark, if both come.
     """
 
     format: NumberFormat
     example: str
     sure: bool = True
     bare: int = 0
+    other: str = ""
 
     @property
     def says_something(self) -> bool:
         """Whether an entry is something else than what Python reads in it."""
         try:
-            return not self.sure or float(self.example) != self._value
+            return not self.sure or bool(self.other) or float(self.example) != self._value(self.example)
         except ValueError:
             return True
 
-    @property
-    def _value(self) -> float:
-        return float(self.format.numbers(pl.Series([self.example]))[0])
+    def _value(self, text: str) -> float:
+        return float(self.format.numbers(pl.Series([text]))[0])
 
     def words(self, names: str) -> str:
         """What was decided for some columns."""
-        text = f'{names}: texts are read as numbers, such as "{self.example}" as {self._value:.12g}.'
+        examples = [self.example, *([self.other] if self.other not in ("", self.example) else [])]
+        shown = " and ".join(f'"{text}" as {self._value(text):.12g}' for text in examples)
+        text = f"{names}: texts are read as numbers, such as {shown}."
         if not self.sure:
             text = f"{text[:-1]}; if the mark means something else, say so with --decimal or --thousands."
         if self.bare:
             text += f" {self.bare:,} of the entries have no {self.format.unit}."
         return text
+
+
+def look_like_numbers(texts: pl.Series) -> pl.Series:
+    """Whether each text is a number in some format, perhaps an infinite one."""
+    infinite = texts.str.contains(r"^\s*[+-]?(?i:inf|infinity)\s*$")
+    return infinite | _parts(texts, "_")["body"].is_not_null()
 
 
 def units_of(texts: pl.Series) -> list[str]:
@@ -183,7 +200,9 @@ def number_choice(texts: pl.Series, conventions: Conventions) -> NumberChoice | 
     parts = _parts(known, conventions.thousands or "")
     n_readable = len(known) - parts["body"].null_count()
     units = set(pl.concat([parts["before"], parts["after"]]).drop_nulls())
-    if not len(known) or n_readable < READABLE_SHARE * len(known) or len(units) > 1 or are_codes(known):
+    if not len(known) or n_readable < READABLE_SHARE * len(known) or len(units) > 1:
+        return None
+    if are_codes(known) or are_compact_dates(known):
         return None
     proofs = decimal_proofs(parts["body"].drop_nulls())
     either = any(bool(parts["body"].str.contains(pattern).any()) for pattern in _EITHER.values())
@@ -198,7 +217,11 @@ def number_choice(texts: pl.Series, conventions: Conventions) -> NumberChoice | 
     if numbers.null_count() > (1 - READABLE_SHARE) * len(known):
         return None
     bare = int((parts["body"].is_not_null() & parts["before"].is_null() & parts["after"].is_null()).sum())
-    return NumberChoice(chosen, _example(known, numbers), told or not either, bare if unit else 0)
+    readable = known.filter(numbers.is_not_null())
+    example = _example(readable)
+    other = readable.filter(readable.str.contains(_OTHER[decimal], literal=True))
+    shown = _example(other) if len(other) else ""
+    return NumberChoice(chosen, example, told or not either, bare if unit else 0, shown)
 
 
 def _likely_decimal(bodies: pl.Series, conventions: Conventions) -> str:
@@ -212,11 +235,26 @@ def _likely_decimal(bodies: pl.Series, conventions: Conventions) -> str:
     return conventions.decimal or "."
 
 
+def proven_decimal(texts: pl.Series) -> str | None:
+    """The decimal mark that entries of a column prove, if they prove one."""
+    proofs = decimal_proofs(_parts(texts, "")["body"].drop_nulls())
+    return None if proofs["."] == proofs[","] else max(".,", key=lambda mark: proofs[mark])
+
+
 def are_codes(texts: pl.Series) -> bool:
     """Whether texts are digits with leading zeros, which tell things apart and measure nothing."""
-    known = texts.drop_nulls().str.strip_chars()
+    known = with_plain_digits(texts.drop_nulls()).str.strip_chars()
     digits = int(known.str.contains(r"^\d+$").sum())
     return digits > 0 and digits >= READABLE_SHARE * len(known) and bool(known.str.contains(_CODE).any())
+
+
+def are_compact_dates(entries: pl.Series) -> bool:
+    """Whether all entries are days such as 20240131, as one in a thousand numbers of eight digits is by chance."""
+    known = entries.drop_nulls()
+    if not len(known) or not re.match(_COMPACT, str(known[0])):
+        return False
+    known = known.cast(pl.String)
+    return bool(known.str.contains(_COMPACT).all()) and known.str.to_date("%Y%m%d", strict=False).null_count() == 0
 
 
 def decimal_proofs(bodies: pl.Series) -> dict[str, int]:
@@ -240,8 +278,18 @@ def reads_both_ways(texts: pl.Series) -> bool:
     return len(marked) > 0 and bool(marked.str.contains(_EITHER["."]).all())
 
 
+def with_plain_digits(texts: pl.Series) -> pl.Series:
+    """Texts with the digits 0 to 9 in place of those of other scripts, and the marks of numbers that go with them."""
+    if not texts.str.contains(r"[^\x00-\x7f]").any():
+        return texts
+    found = texts.str.extract_all(r"[\p{Nd}--0-9]").list.explode(empty_as_null=False).unique().drop_nulls().to_list()
+    marks = _ARABIC_MARKS if found else {}
+    return texts.str.replace_many({digit: str(unicodedata.digit(digit)) for digit in found} | marks)
+
+
 def _parts(texts: pl.Series, thousands: str) -> pl.DataFrame:
     """Signs, units and digits of texts; null where a text is no number in any format."""
+    texts = with_plain_digits(texts)
     if thousands == "_":
         texts = texts.str.replace_all("_", " ", literal=True)
     return texts.str.extract_groups(_PARTS).struct.unnest().with_columns(
@@ -253,8 +301,12 @@ def _parts(texts: pl.Series, thousands: str) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _example(texts: pl.Series, numbers: pl.Series) -> str:
-    """The readable entry with the most marks."""
-    readable = texts.filter(numbers.is_not_null())
+def mostly_numbers(entries: Sequence[str]) -> bool:
+    """Whether most entries are plain numbers."""
+    return sum(PLAIN_NUMBER.fullmatch(entry) is not None for entry in entries) > len(entries) / 2
+
+
+def _example(readable: pl.Series) -> str:
+    """The entry with the most marks."""
     n_marks = readable.str.strip_chars().str.replace_all(r"[\d+\-]", "").str.len_chars()
     return str(readable[int(n_marks.arg_max() or 0)]).strip()

@@ -13,11 +13,12 @@ from mercer.tables.binary import array_table, arrow_frame, expanded, parquet_fra
 from mercer.tables.columns import counted
 from mercer.tables.dates import within_calendar
 from mercer.tables.errors import InputError, unreadable
-from mercer.tables.files import decompressed, read_file, refuse_devices
-from mercer.tables.images import CLASS, ImageShape, image_shape_of, read_image_folder
+from mercer.tables.files import compression, decompressed, read_file, refuse_devices
+from mercer.tables.images import CLASS, ImageShape, images_in, read_image_folder
 from mercer.tables.naming import clean_names, is_pandas_index, shown_name, similar_name
 from mercer.tables.numbers import Conventions
-from mercer.tables.text import TextOptions, text_table, without_marks
+from mercer.tables.plain import typed
+from mercer.tables.text import TextOptions, text_table
 
 # Bytes of memory for each byte of text: measured on tables of numbers.
 _TEXT_FACTOR = 8.0
@@ -82,7 +83,8 @@ class Table:
 
 def read_table(
     path: str | Path, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None,
-    thousands: str | None = None, texts: Collection[str] = (), image_shape: ImageShape | None = None,
+    thousands: str | None = None, header: bool | None = None, texts: Collection[str] = (),
+    image_shape: ImageShape | None = None,
 ) -> Table:  # fmt: skip
     r"""Read a table by the ending of its name; a folder is read as one of images.
 
@@ -96,10 +98,12 @@ def read_table(
     image_shape : ImageShape, optional
         What the images of a folder are brought to, such as that of a model; by default they tell.
     separator, decimal, thousands : str, optional
-        Of text files: between columns ("tab" and "space" are known by name), and in numbers. The file tells if they are
-        not given.
+        Between columns of text files ("tab" and "space" are known by name), and in numbers that are texts. The file
+        tells if they are not given.
+    header : bool, optional
+        Whether the first line of a text file names the columns; the file tells if it is not given.
     texts : collection of str
-        Columns of text files that stay texts, since a model knows how to read them.
+        Columns of texts that stay texts, since a model knows how to read them.
 
     Examples
     --------
@@ -122,7 +126,7 @@ def read_table(
     name = shown_name(path)
     try:
         refuse_devices(path)
-        table = _reader(path)(path, TextOptions(encoding, separator, decimal, thousands, texts))
+        table = _reader(path)(path, TextOptions(encoding, separator, decimal, thousands, header, texts))
     except PermissionError:
         raise InputError(f"{name} may not be read; check its permissions.") from None
     except (OSError, pl.exceptions.PanicException) as error:
@@ -140,7 +144,7 @@ def table_from_frame(frame: pl.DataFrame, name: str = "table") -> Table:
 
 
 def _with_images(table: Table) -> Table:
-    found = image_shape_of(table.frame.columns) if table.image_shape is None else None
+    found = images_in(table.frame) if table.image_shape is None else None
     if found is None:
         return table
     shape, pixels = found
@@ -151,19 +155,20 @@ def _with_images(table: Table) -> Table:
 def _read_text(path: Path, options: TextOptions) -> Table:
     name, endings = shown_name(path), [ending.lower() for ending in path.suffixes]
     data = read_file(path, _TEXT_FACTOR)
-    if endings and endings[-1] in _COMPRESSED:
-        data = decompressed(data, endings[-1], name, _TEXT_FACTOR)
+    ending = endings[-1] if endings and endings[-1] in _COMPRESSED else compression(data)
+    if ending is not None:
+        data = decompressed(data, ending, name, _TEXT_FACTOR)
     found = text_table(data, name, options, tabs=".tsv" in endings[-2:])
     table = Table(found.frame, name, found.notes, names=found.names, conventions=found.conventions, units=found.units)
     return _with_index(table)
 
 
 def _read_parquet(path: Path, options: TextOptions) -> Table:
-    return _from_columns(parquet_frame(path), path)
+    return _from_columns(parquet_frame(path), path, options)
 
 
 def _read_arrow(path: Path, options: TextOptions) -> Table:
-    return _from_columns(arrow_frame(path), path)
+    return _from_columns(arrow_frame(path), path, options)
 
 
 def _read_arrays(path: Path, options: TextOptions) -> Table:
@@ -171,19 +176,22 @@ def _read_arrays(path: Path, options: TextOptions) -> Table:
     return Table(found.frame, shown_name(path), found.notes, found.image_shape, found.pixels)
 
 
-def _from_columns(frame: pl.DataFrame, path: Path) -> Table:
+def _from_columns(frame: pl.DataFrame, path: Path, options: TextOptions) -> Table:
+    conventions = Conventions.asked(options.decimal, options.thousands)
     frame.columns, notes = clean_names(frame.columns)
     frame = expanded(frame)
+    texts, conventions, said = typed(frame.select(pl.col(pl.String)).get_columns(), conventions, texts=options.texts)
+    notes += said
     columns = []
-    for series in frame.get_columns():
-        series, n_beyond = within_calendar(without_marks(series) if series.dtype == pl.String else series)
+    for series in frame.with_columns(texts).get_columns():
+        series, n_beyond = within_calendar(series)
         columns.append(series)
         if n_beyond:
             entries = counted(
                 n_beyond, "date is beyond the calendar and counts", "dates are beyond the calendar and count"
             )
             notes.append(f"{series.name}: {entries} as missing.")
-    return _with_index(Table(pl.DataFrame(columns), shown_name(path), tuple(notes)))
+    return _with_index(Table(pl.DataFrame(columns), shown_name(path), tuple(notes), conventions=conventions))
 
 
 def _with_index(table: Table) -> Table:

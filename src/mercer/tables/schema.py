@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.tables.columns import counted, read_numbers
+from mercer.tables.columns import MOST_CATEGORIES, counted, read_numbers
 from mercer.tables.errors import InputError, OptionError
 from mercer.tables.features import Column, some_of
 from mercer.tables.images import ImageShape
-from mercer.tables.meanings import MOST_CATEGORIES, choices_in_words, learned
+from mercer.tables.meanings import choices_in_words, learned
 from mercer.tables.naming import clean_names
+from mercer.tables.numbers import NumberFormat, proven_decimal
 from mercer.tables.reading import Table
 
 Array = NDArray[Any]
@@ -71,9 +72,13 @@ class TableSchema:
             Columns that measure something, though they may seem to tell rows apart.
         """
         _check_kept(table, not_features, keep)
-        if table.image_shape is not None and not set(table.pixels) & set(not_features):
-            return cls._of_images(table, not_features)
         columns, notes, choices = [], [], {}
+        if table.image_shape is not None:
+            against = [name for name in not_features if name in table.pixels]
+            against += [name for name in keep if name not in table.pixels]
+            if not against:
+                return cls._of_images(table, not_features)
+            notes.append(f"Pixels are columns like others, since {some_of(against)} is to be used otherwise.")
         names = [name for name in table.names if name not in (*not_features, *keep)]
         for series in table.frame.get_columns():
             if series.name in not_features:
@@ -94,7 +99,7 @@ class TableSchema:
         if not columns:
             raise InputError(
                 f"{table.name} has no column that can be used: numbers that differ, dates, or texts of at most "
-                f"{MOST_CATEGORIES} values. " + " ".join(notes)
+                f"{MOST_CATEGORIES} values. " + _first(notes)
             )
         used = [column.name for column in columns]
         left_out = tuple(name for name in table.frame.columns if name not in used)
@@ -206,15 +211,27 @@ class TableSchema:
             notes += more
         return np.hstack(parts), notes
 
-    def check_units(self, units: dict[str, str]) -> None:
-        """Refuse columns whose units are not those that the model was made from."""
+    def check_writing(self, table: Table) -> None:
+        """Refuse columns whose units or decimal marks are not those of the rows that the model was made from."""
         for column in self.columns:
-            unit = units.get(column.name, "")
+            if isinstance(column.texts, NumberFormat) and column.name in table.frame.columns:
+                self._check_mark(table.frame[column.name], column.texts.decimal)
+            unit = table.units.get(column.name, "")
             if unit and column.unit and unit != column.unit:
                 raise InputError(
                     f"{column.name} is in {unit}, and was in {column.unit} when the model was made; bring it to "
                     f"{column.unit}, or correct the second line."
                 )
+
+    @staticmethod
+    def _check_mark(series: pl.Series, decimal: str) -> None:
+        proven = proven_decimal(series) if series.dtype == pl.String else None
+        if proven not in (None, decimal):
+            example = series.drop_nulls().filter(series.drop_nulls().str.contains(proven, literal=True))[0].strip()
+            raise InputError(
+                f'{series.name} has decimal marks as in "{example}", where the rows of the model had "{decimal}"; give '
+                f'--decimal "{proven}", or write them alike.'
+            )
 
     def n_missing(self, X: Array) -> int:
         """Number of entries of the table that are missing in rows of numbers; a category is one entry."""
@@ -259,6 +276,11 @@ def _check_kept(table: Table, not_features: Sequence[str], keep: Sequence[str]) 
     both = [name for name in keep if name in not_features]
     if both:
         raise OptionError(f"--keep must name columns that are used for learning, got {some_of(both)}; leave it out.")
+
+
+def _first(notes: Sequence[str], most: int = 8) -> str:
+    """The first notes: there is one for each column, and there may be thousands."""
+    return " ".join([*notes[:most], *(["And so on."] if len(notes) > most else [])])
 
 
 def _copies(frame: pl.DataFrame) -> list[str]:

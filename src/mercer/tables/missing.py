@@ -1,0 +1,71 @@
+"""What people write where there is nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+
+from mercer.tables.columns import MOST_CATEGORIES, counted
+from mercer.tables.features import some_of
+from mercer.tables.numbers import are_codes, look_like_numbers
+
+# Marks that stand for nothing in any column: those of programs, and abbreviations that mean nothing else.
+_MARKS = (
+    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?", "-", "--", "\u2013", "\u2014",
+    "#N/A", "#NV", "#N/V", "<NA>", "NaT", "(null)", "(NULL)", r"\N", "n.a.", "N.A.", "k.A.", "k. A.",
+    "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "1.#INF", "-1.#INF",
+)  # fmt: skip
+# Errors of spreadsheets in any language, such as #DIV/0! and #NAME?.
+_ERROR = r"^#\S+[!?]$"
+# Words that stand for nothing among numbers; elsewhere they may be values, as "none" is a level, in any case.
+_WORDS = frozenset((
+    *(mark.lower() for mark in _MARKS), "+nan", "-nan", ".", "..", "...", "\u2026", "*", "#", "none", "nil", "missing",
+    "unknown", "undefined", "empty", "blank", "no data", "nodata", "not available", "not applicable", "n/d", "n.d.",
+    "nd", "tbd", "s/d", "unbekannt", "keine angabe",
+))  # fmt: skip
+# With few different numbers, so large a share of a column must be numbers: words among fewer are levels, too.
+_MOSTLY = 0.75
+# So many other words may stand for nothing in one column of numbers: with more, it is one of texts.
+_MOST_OTHER_WORDS = 2
+
+
+def without_marks(series: pl.Series) -> pl.Series:
+    """Texts, null where people write that there is nothing."""
+    texts = series.str.strip_chars()
+    return series.set((texts.is_in(_MARKS) | texts.str.contains(_ERROR)).fill_null(False), None)
+
+
+def is_word_for_nothing(text: str) -> bool:
+    """Whether a text stands for a missing number."""
+    return text.strip().lower() in _WORDS
+
+
+def without_words(series: pl.Series) -> tuple[pl.Series, list[str]]:
+    """Texts, null where a word stands for a missing number; and what to say of it.
+
+    It does in columns where all entries but words are numbers: known words always; one or two others, without digits,
+    if there are more different numbers than a category has values.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer.tables.missing import without_words
+    >>> without_words(pl.Series("a", ["1,5", "2", "0", "Unknown"]))[1]
+    ['a: "Unknown" (1 entry) counts as missing.']
+    """
+    known = series.drop_nulls()
+    numeric = look_like_numbers(known)
+    n_different = known.filter(numeric).n_unique()
+    few = numeric.sum() < _MOSTLY * len(known) and n_different <= MOST_CATEGORIES
+    if few or numeric.all():
+        return series, []
+    words = known.filter(~numeric).str.strip_chars()
+    other = words.filter(~words.str.to_lowercase().is_in(_WORDS)).unique()
+    may_be = len(other) <= _MOST_OTHER_WORDS and n_different > MOST_CATEGORIES and not other.str.contains(r"\d").any()
+    if (len(other) and not may_be) or are_codes(known.filter(numeric)):
+        return series, []
+    counts = Counter(words).most_common()
+    said = some_of([f'"{word}" ({counted(n, "entry", "entries")})' for word, n in counts])
+    none = series.str.strip_chars().is_in([word for word, _ in counts]).fill_null(False)
+    return series.set(none, None), [f"{series.name}: {said} {'counts' if len(counts) == 1 else 'count'} as missing."]
