@@ -207,6 +207,39 @@ def test_of_very_many_columns_those_that_tell_something_are_kept():
     assert metric.transform(X).shape == (150, 200)
 
 
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_selection_of_columns_does_not_give_the_targets_away(labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 1000))
+    y = rng.normal(size=100)
+    metric = LearnedMetric().fit(X, np.where(y > 0, "high", "low") if labels else y)
+    assert "Nothing found: no metric predicts better than the mean." in metric.reason_
+    assert metric.noise_ > 0.9
+    assert min(row.error for row in metric.table_ if row.shape == "diagonal") > 0.95
+
+
+def test_all_columns_take_part_where_a_selection_would_be_worse():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 250))
+    y = X @ rng.normal(size=250) / np.sqrt(250) + 0.1 * rng.normal(size=600)
+    metric = LearnedMetric("Gaussian", rotation="none").fit(X[:300], y[:300])
+    assert "Gaussian with equal weights" in metric.reason_
+    assert metric.transform(X).shape == (600, 250)
+    machine = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(X[:300]), y[:300])
+    assert machine.score(metric.transform(X[300:]), y[300:]) > 0.6
+
+
+def test_a_selection_does_not_part_groups():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(20, size=200)
+    X = np.hstack([np.eye(20)[levels], rng.normal(size=(200, 230))])
+    y = rng.normal(size=20)[levels] + 0.1 * rng.normal(size=200)
+    metric = LearnedMetric("Exponential", groups=[list(range(20))], rotation="none").fit(X, y)
+    assert metric.reason_.startswith("Exponential with a weight for each column")
+    assert (metric.weights_[:20] > 0).all()
+    assert np.count_nonzero(metric.weights_) == TUNING.most_columns
+
+
 def test_duplicated_columns_share_what_they_tell(fitted):
     _, X, y = fitted
     metric = LearnedMetric("Exponential").fit(np.column_stack([X, X]), y)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from mercer.metrics.candidates import Candidate
 from mercer.metrics.choice import without_copies
-from mercer.metrics.columns import Columns, group_numbers, relevance
+from mercer.metrics.columns import Columns, group_numbers
 from mercer.metrics.families import FAMILIES, slopes
 from mercer.metrics.importance import pairwise_interactions
 from mercer.metrics.likelihood import Regression, regression
@@ -98,7 +98,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     A Gaussian with equal weights stays unless another candidate is better by the standard error of the difference, or
     two of them for classes. Equal rows are not parted unless most rows are repeated, and copies of rows do not count.
     Rotations stretch the rows by the average outer product of gradients of the fitted function. With more than 200
-    columns those with the largest marginal relevance are kept.
+    columns, those with the largest marginal relevance have weights of their own, and all others none; equal weights
+    are those of all columns.
 
     Cost n³ for the `refine_rows` rows, about a dozen times; memory two n x n matrices of them. For machines with other
     losses than squares, ``C = 1 / penalty_`` is where a search for C may begin.
@@ -151,7 +152,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         groups = self._checked_groups(X.shape[1])
         self._columns = Columns.fit(X)
         Z = self._columns.transform(X)
-        kept = self._kept(Z, Y)
+        kept = np.flatnonzero(self._columns.varies)
         if not Y.shape[1] or not kept.size:
             self._store_nothing(Z, Y, kept)
             return self
@@ -249,14 +250,6 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         return groups
 
-    def _kept(self, Z: Array, Y: Array) -> Array:
-        """Columns that vary, and of very many those that tell most of the targets by themselves."""
-        kept = np.flatnonzero(self._columns.varies)
-        if len(kept) <= TUNING.most_columns or not Y.shape[1]:
-            return kept
-        order = np.argsort(-relevance(Z[:, kept], Y), kind="stable")
-        return np.sort(kept[order[: TUNING.most_columns]])
-
     def _store(self, best: Candidate, Z: Array, Y: Array, kept: Array, search: Search) -> None:
         self._describe(best, kept)
         rows = search.refined
@@ -269,7 +262,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Compared(family, shape, -search.choice.mean((family, shape)).value, search.choice.error((family, shape)))
             for family, shape in search.choice.scores
         ]
-        self.reason_ = self._reason(best, search, len(kept))
+        self.reason_ = self._reason(best, search)
         if self.status_ == "interrupted":
             warnings.warn(
                 "LearnedMetric was interrupted; its metric is the best so far. Fit again for a better one.",
@@ -281,8 +274,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The public numbers of a candidate for the columns that were kept."""
         n_columns = len(self._columns.varies)
         self.kernel_, self.penalty_ = best.family.kernel(), best.ridge
-        self.components_ = np.zeros((n_columns, max(1, len(kept))))
-        self.components_[kept, : len(kept)] = best.components
+        components = best.components
+        self.components_ = np.zeros((n_columns, max(1, components.shape[1])))
+        self.components_[kept, : components.shape[1]] = components
         weights = np.zeros(n_columns)
         weights[kept] = np.exp(best.log_weights)
         self.weights_ = weights[: self.n_features_in_]
@@ -307,7 +301,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         what = "all columns are constant" if Y.shape[1] else "the targets are constant"
         self.reason_ = f"Nothing to learn: {what}."
 
-    def _reason(self, best: Candidate, search: Search, n_kept: int) -> str:
+    def _reason(self, best: Candidate, search: Search) -> str:
         """Why this metric, in a few sentences."""
         choice, shapes = search.choice, {"isotropic": "equal weights", "diagonal": "a weight for each column"}
         what = f"{best.family.name} with {shapes.get(best.shape, 'weights and a rotation of the columns')}"
@@ -329,7 +323,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         n_constant = int(np.count_nonzero(~self._columns.varies))
         if n_constant:
             parts.append(f"{n_constant} constant column{'s have' if n_constant > 1 else ' has'} the weight 0.")
-        n_left_out = len(self._columns.varies) - n_constant - n_kept
+        n_left_out = int(np.count_nonzero(~best.used))
         if n_left_out:
             parts.append(f"{n_left_out} columns that tell least of the targets by themselves have the weight 0.")
         if search.status == "interrupted":
