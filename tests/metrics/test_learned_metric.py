@@ -321,6 +321,27 @@ def test_any_moment_is_a_good_end():
         assert metric.importance_.any()
 
 
+def test_ctrl_c_keeps_the_best_so_far(fitted):
+    _, X, y = fitted
+
+    def presses(iteration, objective):
+        if iteration == 70:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="LearnedMetric was interrupted; its metric is the best so far."):
+        metric = LearnedMetric(callback=presses).fit(X, y)
+    assert metric.status_ == "interrupted"
+    assert metric.importance_.any()
+
+
+def test_the_leave_one_out_error_is_that_of_kernel_ridge_regression(fitted):
+    metric, X, y = fitted
+    path = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(X), y).leave_one_out_error_
+    assert metric.leave_one_out_error_ == pytest.approx(path[0] ** 2 / y.var())
+    assert LearnedMetric().fit(X, np.ones(len(X))).leave_one_out_error_ == 0.0
+    assert LearnedMetric().fit(np.ones_like(X), y).leave_one_out_error_ == 1.0
+
+
 def test_an_interruption_before_anything_is_known_is_raised():
     X, y = friedman(60)
     with pytest.raises(KeyboardInterrupt):

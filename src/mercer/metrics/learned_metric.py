@@ -19,7 +19,7 @@ from mercer.metrics.choice import without_copies
 from mercer.metrics.columns import Columns, group_numbers
 from mercer.metrics.families import FAMILIES, slopes
 from mercer.metrics.importance import pairwise_interactions
-from mercer.metrics.likelihood import Regression, regression
+from mercer.metrics.likelihood import Regression, left_out_error, regression
 from mercer.metrics.search import Search
 from mercer.metrics.tuning import TUNING
 from mercer.parameters import check_choice, check_count, is_number
@@ -180,6 +180,18 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self, "components_")
         X = self._rows(X, reset=False)
         return np.asarray(self._columns.transform(X) @ self.components_)
+
+    @property
+    def leave_one_out_error_(self) -> float:
+        """Mean squared error of predicting a row from the others, as a share of the variance of the targets.
+
+        What the rows leave unknown is in it, and not in `noise_`. Weights have seen the row that is left out: errors of
+        new rows are larger. Computed when it is read, from the rows of the last steps: n³.
+        """
+        check_is_fitted(self, "components_")
+        if not self.table_ and not self.importance_.any():
+            return self.noise_
+        return left_out_error(FAMILIES[type(self.kernel_).__name__], self._support, self._fit.coef, self.penalty_)
 
     def interactions(self, X: Any, *, n_columns: int = 10) -> Array:
         """How much pairs of columns act together on the fitted function: a symmetric table (d, d).

@@ -146,6 +146,21 @@ def regression(family: Family, A: Array, Y: Array, ridge: float) -> Regression:
     return _regression(_checked(dpotrs(factor, np.column_stack([np.ones(len(Y)), Y]), lower=0)), Y)
 
 
+def left_out_error(family: Family, A: Array, coef: Array, ridge: float) -> float:
+    """Mean squared error of predicting each row from all others, by the coefficients of their regression.
+
+    The residuals are coef_i / P_ii, with P = C - C11ᵀC / 1ᵀC1.
+    """
+    pairs = Pairs(family, len(A))
+    pairs.fill(A)
+    np.fill_diagonal(pairs.K, 1.0 + ridge)
+    factor = _checked(dpotrf(pairs.K.T, lower=0, clean=0, overwrite_a=1))
+    of_constant = _checked(dpotrs(factor, np.ones(len(A)), lower=0))
+    C = _checked(dpotri(factor, lower=0, overwrite_c=1))
+    P = np.diagonal(C) - of_constant**2 / of_constant.sum()
+    return float(np.mean((coef / P[:, None]) ** 2))
+
+
 def _regression(solution: Array, Y: Array) -> Regression:
     """From C1 and CY."""
     of_constant, of_targets = solution[:, :1], solution[:, 1:]
