@@ -19,6 +19,7 @@ from mercer import (
 )
 from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile, Squared
+from mercer.metrics.tuning import TUNING
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
@@ -79,6 +80,19 @@ def test_conjugate_gradients_take_the_penalty_of_the_metric():
     machine = KernelRidge(metric=QUICK, solver="conjugate_gradients").fit(X, y)
     assert machine.status_ == "optimal"
     assert machine.penalty_ == machine.metric_.penalty_
+
+
+@pytest.mark.parametrize("family", ["Exponential", "ProductLaplace", "Gaussian"])
+def test_conjugate_gradients_converge_at_the_least_ridge(family):
+    """Thousands of rows of a target without noise: the ridge of the metric goes down to its bound."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4000, 4))
+    y = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2]
+    metric = LearnedMetric(family, rows=300, refine_rows=300, rotation="none")
+    machine = KernelRidge(metric=metric, penalties=TUNING.least_ridge, solver="conjugate_gradients").fit(X, y)
+    assert machine.status_ == "optimal"
+    assert machine.gap_ <= machine.tol
+    assert machine.score(X, y) > 0.999
 
 
 def test_a_path_shares_one_metric():

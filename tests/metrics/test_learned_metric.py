@@ -241,9 +241,27 @@ def test_a_selection_does_not_part_groups():
 
 
 def test_duplicated_columns_share_what_they_tell(fitted):
+    metric, X, y = fitted
+    twice = LearnedMetric().fit(np.column_stack([X, 3.0 - 2.0 * X]), y)
+    np.testing.assert_array_equal(twice.weights_[10:], twice.weights_[:10])
+    np.testing.assert_allclose(twice.importance_[10:], twice.importance_[:10])
+    np.testing.assert_allclose(twice.importance_[:5], metric.importance_[:5], rtol=0.2)  # not a half for each
+    named = "column 10 (of column 0), column 11 (of column 1), column 12 (of column 2)"
+    assert f"10 columns are duplicates and share the weight: {named} and 7 more." in twice.reason_
+    table = twice.interactions(np.column_stack([X, 3.0 - 2.0 * X]), n_columns=10)
+    assert np.isnan(table[0, 10])
+    assert table[0, 1] == pytest.approx(table[10, 11])
+    assert table[0, 1] == pytest.approx(metric.interactions(X)[0, 1], rel=0.3)
+
+
+def test_duplicates_are_named_by_their_names(fitted):
     _, X, y = fitted
-    metric = LearnedMetric("Exponential").fit(np.column_stack([X, X]), y)
-    assert metric.importance_[[3, 13]].sum() > 5 * metric.importance_[[5, 15]].sum()
+    frame = pd.DataFrame(np.column_stack([X, X[:, 0]]), columns=[*"abcdefghij", "again"])
+    metric = LearnedMetric("Exponential", rotation="none").fit(frame, y)
+    assert "1 column is a duplicate and shares the weight: again (of a)." in metric.reason_
+    in_a_group = LearnedMetric("Exponential", rotation="none", groups=[["a", "again"]]).fit(frame, y)
+    assert "duplicate" not in in_a_group.reason_
+    np.testing.assert_array_equal(in_a_group.weights_, metric.weights_)
 
 
 def test_repeated_rows_do_not_promise_a_target_without_noise():
@@ -364,13 +382,56 @@ def test_the_progress_bar_is_shown(capsys):
         ({"groups": [[0, 10]]}, "groups of LearnedMetric must be lists of different columns from 0 to 9"),
         ({"groups": [[0, 1], [1, 2]]}, "groups of LearnedMetric must be lists of different columns"),
         ({"groups": [[]]}, "groups of LearnedMetric must be lists of different columns"),
-        ({"groups": [["a"]]}, "groups of LearnedMetric must be lists of different columns"),
+        ({"groups": [["a"]]}, "groups of LearnedMetric must be lists of different columns from 0 to 9, or their names"),
         ({"groups": 3}, "groups of LearnedMetric must be lists of different columns"),
     ],
 )
 def test_refuses_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         LearnedMetric(**parameters).fit(*friedman(20))
+
+
+def test_groups_may_be_named():
+    X, y = friedman(60)
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
+    named, counted = (
+        LearnedMetric("Exponential", groups=g).fit(frame, y) for g in ([["b", "a"], [4, "f"]], [[0, 1], [4, 5]])
+    )
+    np.testing.assert_array_equal(named.weights_, counted.weights_)
+    with pytest.raises(ValueError, match="got \\[\\['b', 'z'\\]\\]; name each column once at most"):
+        LearnedMetric(groups=[["b", "z"]]).fit(frame, y)
+
+
+@pytest.mark.parametrize("machine", [LearnedMetric(), KernelRidge(metric="learned")], ids=["metric", "machine"])
+def test_says_what_to_do_with_text(machine):
+    X, y = friedman(30)
+    frame = pd.DataFrame(X).assign(colour=pd.Categorical(["red", "green"] * 15))
+    frame.columns = frame.columns.astype(str)
+    with pytest.raises(
+        ValueError, match="(?s)must hold numbers to have a learned metric, got text .*; give categories as one"
+    ):
+        machine.fit(frame, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=str)
+def test_refuses_missing_labels(missing):
+    X, y = friedman(20)
+    labels = np.where(y > np.median(y), "high", "low").astype(object)
+    labels[[3, 5]] = missing
+    with pytest.raises(
+        ValueError, match="must hold a label for each row, got 2 missing, the first at position 3; leave"
+    ):
+        LearnedMetric().fit(X, labels)
+
+
+def test_refuses_several_columns_of_labels():
+    X, y = friedman(20)
+    labels = np.where(y > np.median(y), "high", "low")
+    for both in (np.column_stack([labels, labels]), pd.DataFrame({"a": labels, "b": labels})):
+        with pytest.raises(ValueError, match=r"must be one column if it holds labels, got shape \(20, 2\); learn one"):
+            LearnedMetric().fit(X, both)
+    column = LearnedMetric("Exponential").fit(X, labels[:, None])
+    np.testing.assert_array_equal(column.weights_, LearnedMetric("Exponential").fit(X, labels).weights_)
 
 
 def test_refuses_other_input():

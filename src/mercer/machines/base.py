@@ -28,6 +28,7 @@ from mercer.machines.parametric import ParametricPart
 from mercer.machines.prediction import Prediction
 from mercer.machines.samples import checked_weights, is_positive, rows_in_use
 from mercer.machines.training import Expansion, Task, Training
+from mercer.metrics.columns import text_refused
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
 from mercer.solvers import (
@@ -81,9 +82,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             return X
         # In double precision: certificates and predictions would see the rounding of products in single precision.
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset}
-        if self.metric is not None:
-            options |= {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+        if self.metric is None:
+            return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+        options |= {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
+        with text_refused(X, type(self).__name__):
+            return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
 
     def _in_metric(self, X: Any, used: Array, targets: list[Array]) -> Any:
         """The training rows that have a weight, in the columns of a metric that is learned from their targets."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -83,6 +84,21 @@ def _moments(X: Array) -> tuple[Array, Array]:
     mean = scaled.sum(axis=0) / count
     spread = np.sqrt(np.sum(np.where(known, scaled - mean, 0.0) ** 2, axis=0) / count)
     return mean * unit, np.where(spread > _ROUNDING, spread * unit, np.inf)
+
+
+@contextmanager
+def text_refused(X: Any, owner: str) -> Iterator[None]:
+    """Where rows are read as numbers: say what to do with categories."""
+    try:
+        yield
+    except ValueError as error:
+        values = np.asarray(X)
+        if not any(isinstance(value, str) for value in (values.ravel() if values.dtype.kind in "OU" else ())):
+            raise
+        raise ValueError(
+            f"X of {owner} must hold numbers to have a learned metric, got text ({error}); give categories as one "
+            "column for each level, as pandas.get_dummies does, and name these in the groups of a LearnedMetric."
+        ) from error
 
 
 def most_relevant(X: Array, Y: Array, groups: Array) -> Array:
