@@ -176,6 +176,8 @@ def test_matern_knows_two_smoothnesses():
         ValueError, match=r"nu of Matern must be one of \(1.5, 2.5\), got 0.5; take Exponential for 0.5"
     ):
         Matern(nu=0.5)([[0.0]])
+    with pytest.raises(ValueError, match=r"got inf; take Exponential for 0.5, or Gaussian for very large ones"):
+        Matern(nu=np.inf)([[0.0]])
     with pytest.raises(ValueError, match="alpha of RationalQuadratic must be positive, got 0"):
         RationalQuadratic(alpha=0)([[0.0]])
 

@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -17,7 +18,8 @@ from mercer import (
     SupportVectorRegressor,
 )
 from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
-from mercer.losses import Logistic
+from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile, Squared
+from mercer.metrics.tuning import TUNING
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
@@ -27,11 +29,11 @@ QUICK = LearnedMetric("Exponential", rotation="none")
 
 REGRESSORS = [
     KernelRidge(metric="learned"),
-    SupportVectorRegressor(metric=QUICK, C=100.0),
-    NuSupportVectorRegressor(metric=QUICK, C=100.0),
+    SupportVectorRegressor(metric=QUICK),
+    NuSupportVectorRegressor(metric=QUICK),
 ]
 CLASSIFIERS = [
-    SupportVectorClassifier(metric=QUICK, C=100.0),
+    SupportVectorClassifier(metric=QUICK),
     NuSupportVectorClassifier(metric=QUICK, nu=0.1),
 ]
 
@@ -80,6 +82,19 @@ def test_conjugate_gradients_take_the_penalty_of_the_metric():
     assert machine.penalty_ == machine.metric_.penalty_
 
 
+@pytest.mark.parametrize("family", ["Exponential", "ProductLaplace", "Gaussian"])
+def test_conjugate_gradients_converge_at_the_least_ridge(family):
+    """Thousands of rows of a target without noise: the ridge of the metric goes down to its bound."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4000, 4))
+    y = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2]
+    metric = LearnedMetric(family, rows=300, refine_rows=300, rotation="none")
+    machine = KernelRidge(metric=metric, penalties=TUNING.least_ridge, solver="conjugate_gradients").fit(X, y)
+    assert machine.status_ == "optimal"
+    assert machine.gap_ <= machine.tol
+    assert machine.score(X, y) > 0.999
+
+
 def test_a_path_shares_one_metric():
     path = SupportVectorRegressor(metric=QUICK).regularization_path(X, y, [1.0, 10.0])
     assert path[0].metric_ is path[1].metric_
@@ -124,6 +139,163 @@ def test_bands_share_one_metric():
     lower, upper = band.predict_interval(X).T
     assert 0.7 < np.mean((lower <= y) & (y <= upper)) <= 0.95
     assert not hasattr(QuantileBand().fit(X, y), "metric_")
+
+
+def friedman(n, seed):
+    """Five columns that count, and five of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 10))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return X, y + 0.5 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        SupportVectorRegressor(metric=QUICK),
+        SupportVectorRegressor(metric=QUICK, loss=Laplace()),
+        NuSupportVectorRegressor(metric=QUICK),
+    ],
+    ids=["epsilon", "laplace", "nu"],
+)
+def test_machines_predict_as_well_as_kernel_ridge_regression(machine):
+    (X, y), (X_new, y_new) = friedman(180, 0), friedman(1000, 1)
+    ridge = KernelRidge(metric=QUICK).fit(X, y).score(X_new, y_new)
+    assert ridge > 0.9
+    assert machine.fit(X, y).score(X_new, y_new) > ridge - 0.01
+    assert machine.certificate(X, y).holds(machine.tol)
+
+
+def test_c_is_counted_in_units_of_the_metric():
+    squared = SupportVectorRegressor(metric=QUICK, loss=Squared()).fit(X, y)
+    assert squared.C_unit_ == pytest.approx(1 / squared.metric_.penalty_)
+    np.testing.assert_allclose(squared.predict(X), KernelRidge(metric=QUICK).fit(X, y).predict(X), atol=1e-4)
+    given = SupportVectorRegressor(metric=QUICK, C=3.0).fit(X, y)
+    plain = SupportVectorRegressor(given.metric_.kernel_, C=3.0 * given.C_unit_).fit(given.metric_.transform(X), y)
+    np.testing.assert_allclose(given.predict(X), plain.predict(given.metric_.transform(X)), atol=1e-6)
+    assert plain.C_unit_ == 1.0
+    assert SupportVectorRegressor(Gaussian(0.5), metric=QUICK).fit(X, y).C_unit_ == 1.0  # of another kernel
+    assert SupportVectorRegressor(metric=QUICK).fit(X, np.ones(80)).C_unit_ == 1.0
+    sides = SupportVectorRegressor(metric=QUICK, C=(3.0, np.full(80, 3.0))).fit(X, y)
+    np.testing.assert_allclose(sides.predict(X), given.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Laplace(), Huber(0.1), EpsilonInsensitive(np.full(80, 0.5)), Quantile(0.2)], ids=str)
+def test_residuals_of_the_size_of_the_noise_pull_as_hard_as_squares(loss):
+    machine = SupportVectorRegressor(metric=QUICK, loss=loss).fit(X, y)
+    metric, size = machine.metric_, np.sqrt(machine.metric_.noise_) * y.std()
+    below, above = loss.insensitivity
+    steepest = max(np.max(np.abs(loss.derivative(r))) for r in (-np.asarray(below) - size, np.asarray(above) + size))
+    assert machine.C_unit_ * steepest == pytest.approx(size / metric.penalty_)
+
+
+def test_units_of_the_target_do_not_matter():
+    plain, scaled = (SupportVectorRegressor(metric=QUICK, loss=Laplace()).fit(X, s * y) for s in (1.0, 1e4))
+    np.testing.assert_allclose(scaled.predict(X), 1e4 * plain.predict(X), rtol=1e-2, atol=20.0)
+
+
+def test_classes_have_the_unit_of_the_hinge():
+    machine = SupportVectorClassifier(metric=QUICK).fit(X, LABELS)
+    noise = np.sqrt(machine.metric_.noise_) * np.where(LABELS == "low", 1.0, -1.0).std()
+    assert machine.C_unit_ == pytest.approx(noise / machine.metric_.penalty_)
+    nu = NuSupportVectorClassifier(metric=QUICK, nu=0.1, tol=1e-8).fit(X, LABELS)
+    same = SupportVectorClassifier(metric=QUICK, C=1 / nu.rho_, loss=Hinge(), tol=1e-8).fit(X, LABELS)
+    np.testing.assert_allclose(same.decision_function(X), nu.decision_function(X), atol=1e-3)
+
+
+def test_bands_take_what_rows_do_not_tell_for_noise():
+    (X, y), (X_new, y_new) = friedman(150, 0), friedman(1000, 1)
+    shares, widths = [], []
+    for calibrate in (False, True):
+        band = QuantileBand(metric=QUICK, coverage=0.8, calibrate=calibrate, random_state=0).fit(X, y)
+        low, high = band.predict_interval(X_new).T
+        shares.append(np.mean((low <= y_new) & (y_new <= high)))
+        widths.append(np.mean(high - low))
+    assert 0.4 < shares[0] < 0.8 < shares[1] + 0.08 < 0.96
+    plain = QuantileBand(coverage=0.8, calibrate=True, random_state=0).fit(X, y)
+    assert widths[1] < 0.5 * np.diff(plain.predict_interval(X_new), axis=1).mean()
+    metric = band.metric_
+    size = np.sqrt(metric.leave_one_out_error_) * y.std()
+    expected = size / (0.9 * metric.penalty_) * metric.noise_ / metric.leave_one_out_error_
+    assert band.lower_.C_unit_ == band.upper_.C_unit_ == pytest.approx(expected)
+    assert band.lower_.certificate(X, y).holds(1e-3)
+
+
+class Ending:
+    """A callback that returns True, or presses Ctrl-C, from a call on."""
+
+    def __init__(self, first, presses=False):
+        self.first, self.presses, self.n_calls, self.gaps = first, presses, 0, []
+
+    def __call__(self, iteration, values):
+        self.n_calls += 1
+        self.gaps.append(getattr(values, "gap", None))
+        if self.presses and self.n_calls == self.first:
+            raise KeyboardInterrupt
+        return not self.presses and self.n_calls >= self.first
+
+
+@pytest.mark.filterwarnings("ignore:.*SupportVectorRegressor was interrupted")
+@pytest.mark.parametrize("presses", [False, True])
+@pytest.mark.parametrize(
+    "kind", [KernelRidge, SupportVectorRegressor, NuSupportVectorRegressor], ids=lambda k: k.__name__
+)
+def test_an_interrupted_metric_interrupts_the_machine(kind, presses):
+    callback = Ending(30, presses)
+    with pytest.warns(ConvergenceWarning, match="LearnedMetric was interrupted"):
+        machine = kind(metric=QUICK, callback=callback).fit(X, y)
+    assert machine.status_ == machine.metric_.status_ == "interrupted"
+    assert machine.metric_.n_iter_ == 30
+    assert callback.gaps[0] == np.inf
+    if presses:  # once: the machine is solved in the metric so far
+        assert machine.score(X, y) > 0.8
+
+
+def test_a_callback_that_ends_at_once_leaves_a_metric():
+    with pytest.warns(ConvergenceWarning):
+        machine = KernelRidge(metric=QUICK, callback=lambda *_: True).fit(X, y)
+    assert machine.metric_.n_iter_ == 6
+    assert machine.score(X, y) > 0.5
+
+
+def test_callbacks_of_the_metric_are_called_too():
+    seen, of_machine = [], Ending(10**6)
+    metric = LearnedMetric("Exponential", rotation="none", callback=lambda *step: seen.append(step) or len(seen) == 20)
+    with pytest.warns(ConvergenceWarning):
+        machine = KernelRidge(metric=metric, callback=of_machine).fit(X, y)
+    assert len(seen) == of_machine.n_calls == machine.metric_.n_iter_ == 20
+    assert machine.metric is metric
+    assert machine.metric_.callback is metric.callback
+
+
+@pytest.mark.filterwarnings("ignore:LearnedMetric was interrupted")
+def test_ctrl_c_in_the_metric_ends_probabilities_and_paths():
+    with pytest.warns(ConvergenceWarning, match="interrupted before its probabilities were fitted"):
+        machine = SupportVectorClassifier(metric=QUICK, probability=True, callback=Ending(30, True)).fit(X, LABELS)
+    assert machine.calibration_ is None
+    path = SupportVectorRegressor(metric=QUICK, callback=Ending(30, True)).regularization_path(X, y, [1.0, 2.0])
+    assert len(path) == 1
+
+
+@pytest.mark.parametrize("presses", [False, True])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_ctrl_c_in_the_metric_of_a_band_is_raised_at_once(presses, calibrate):
+    callback = Ending(30, presses)
+    with pytest.warns(ConvergenceWarning, match="LearnedMetric was interrupted"), pytest.raises(KeyboardInterrupt):
+        QuantileBand(metric=QUICK, calibrate=calibrate, callback=callback).fit(X, y)
+    assert callback.n_calls == 30
+
+
+def test_kernel_ridge_regression_tells_of_conjugate_gradients():
+    calls = []
+    options = {"solver": "conjugate_gradients", "penalties": [1e-3, 1e-2]}
+    KernelRidge(Gaussian(1.0), callback=lambda iteration, values: calls.append(iteration), **options).fit(X, y)
+    assert calls.count(0) == 3  # both penalties, and all rows
+    with pytest.warns(ConvergenceWarning):
+        ended = KernelRidge(Gaussian(1.0), callback=lambda *_: True, **options).fit(X, y)
+    assert ended.status_ == "interrupted"
+    with pytest.raises(TypeError, match="callback of KernelRidge must be callable"):
+        KernelRidge(callback=3).fit(X, y)
 
 
 def test_an_earlier_metric_is_forgotten():

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.metrics.columns import Columns, group_numbers, relevance
+from mercer.metrics.columns import Columns, group_numbers, most_relevant, relevance
+from mercer.metrics.tuning import TUNING
 
 
 def test_standardised_whatever_the_scale():
@@ -35,9 +36,36 @@ def test_missing_values_are_means_with_an_indicator():
 def test_relevance_sees_what_no_correlation_sees():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
-    found = relevance(X, np.column_stack([X[:, 0] ** 2, X[:, 1]]))
+    found = relevance(X, np.column_stack([X[:, 0] ** 2, X[:, 1]]), np.arange(3))
     assert found[:2].min() > 0.5
     assert found[2] < 0.1
+
+
+def test_relevance_of_groups_is_joint_and_noise_has_none():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(30, size=400)
+    X = np.hstack([np.eye(30)[levels], rng.normal(size=(400, 100))])
+    effects = rng.normal(size=30)
+    groups = np.concatenate([np.zeros(30, dtype=int), np.arange(1, 101)])
+    found = relevance(X, (effects[levels] + 0.1 * rng.normal(size=400))[:, None], groups)
+    assert found[0] > 0.9
+    assert abs(relevance(X, rng.normal(size=(400, 1)), groups).mean()) < 0.01
+    rows_told_apart = relevance(np.column_stack([np.arange(8.0), X[:8, 0]]), rng.normal(size=(8, 1)), np.zeros(2, int))
+    assert rows_told_apart < 1
+
+
+def test_of_many_columns_whole_groups_are_used():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(30, size=400)
+    X = np.hstack([np.eye(30)[levels], rng.normal(size=(400, 250))])
+    groups = np.concatenate([np.zeros(30, dtype=int), np.arange(1, 251)])
+    y = (levels < 2) + 0.1 * rng.normal(size=400)
+    used = most_relevant(X, y[:, None], groups)
+    assert used[:30].all()
+    assert used.sum() == TUNING.most_columns
+    assert most_relevant(X[:, :200], y[:, None], groups[:200]).all()
+    large = np.where(np.arange(280) < 150, 0, np.arange(280) - 149)  # one column of it tells all, and all are used
+    assert most_relevant(X[:, ::-1], X[:, 279 - 100 : 280 - 100], large)[:150].all()
 
 
 def test_groups_share_a_number_and_so_do_their_indicators():

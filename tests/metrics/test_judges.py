@@ -31,6 +31,12 @@ def test_values_that_tell_nothing_leave_everything(f):
     assert deviance_left(Y, f[:, None]).mean() == pytest.approx(1.0, rel=0.05)
 
 
+def test_values_on_the_wrong_side_tell_nothing():
+    """Means of folds of noise are below those of the rest, and the other way round."""
+    Y = np.where(np.arange(40) < 30, 1.0, -1.0)[:, None]
+    np.testing.assert_array_equal(deviance_left(Y, -Y), 1.0)
+
+
 def test_perfect_values_leave_little():
     Y = np.where(np.arange(40) < 30, 1.0, -1.0)[:, None]
     assert deviance_left(Y, Y).max() < 0.1

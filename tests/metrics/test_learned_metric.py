@@ -207,10 +207,61 @@ def test_of_very_many_columns_those_that_tell_something_are_kept():
     assert metric.transform(X).shape == (150, 200)
 
 
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_selection_of_columns_does_not_give_the_targets_away(labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 1000))
+    y = rng.normal(size=100)
+    metric = LearnedMetric().fit(X, np.where(y > 0, "high", "low") if labels else y)
+    assert "Nothing found: no metric predicts better than the mean." in metric.reason_
+    assert metric.noise_ > 0.9
+    assert min(row.error for row in metric.table_ if row.shape == "diagonal") > 0.95
+
+
+def test_all_columns_take_part_where_a_selection_would_be_worse():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 250))
+    y = X @ rng.normal(size=250) / np.sqrt(250) + 0.1 * rng.normal(size=600)
+    metric = LearnedMetric("Gaussian", rotation="none").fit(X[:300], y[:300])
+    assert "Gaussian with equal weights" in metric.reason_
+    assert metric.transform(X).shape == (600, 250)
+    machine = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(X[:300]), y[:300])
+    assert machine.score(metric.transform(X[300:]), y[300:]) > 0.6
+
+
+def test_a_selection_does_not_part_groups():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(20, size=200)
+    X = np.hstack([np.eye(20)[levels], rng.normal(size=(200, 230))])
+    y = rng.normal(size=20)[levels] + 0.1 * rng.normal(size=200)
+    metric = LearnedMetric("Exponential", groups=[list(range(20))], rotation="none").fit(X, y)
+    assert metric.reason_.startswith("Exponential with a weight for each column")
+    assert (metric.weights_[:20] > 0).all()
+    assert np.count_nonzero(metric.weights_) == TUNING.most_columns
+
+
 def test_duplicated_columns_share_what_they_tell(fitted):
+    metric, X, y = fitted
+    twice = LearnedMetric().fit(np.column_stack([X, 3.0 - 2.0 * X]), y)
+    np.testing.assert_array_equal(twice.weights_[10:], twice.weights_[:10])
+    np.testing.assert_allclose(twice.importance_[10:], twice.importance_[:10])
+    np.testing.assert_allclose(twice.importance_[:5], metric.importance_[:5], rtol=0.2)  # not a half for each
+    named = "column 10 (of column 0), column 11 (of column 1), column 12 (of column 2)"
+    assert f"10 columns are duplicates and share the weight: {named} and 7 more." in twice.reason_
+    table = twice.interactions(np.column_stack([X, 3.0 - 2.0 * X]), n_columns=10)
+    assert np.isnan(table[0, 10])
+    assert table[0, 1] == pytest.approx(table[10, 11])
+    assert table[0, 1] == pytest.approx(metric.interactions(X)[0, 1], rel=0.3)
+
+
+def test_duplicates_are_named_by_their_names(fitted):
     _, X, y = fitted
-    metric = LearnedMetric("Exponential").fit(np.column_stack([X, X]), y)
-    assert metric.importance_[[3, 13]].sum() > 5 * metric.importance_[[5, 15]].sum()
+    frame = pd.DataFrame(np.column_stack([X, X[:, 0]]), columns=[*"abcdefghij", "again"])
+    metric = LearnedMetric("Exponential", rotation="none").fit(frame, y)
+    assert "1 column is a duplicate and shares the weight: again (of a)." in metric.reason_
+    in_a_group = LearnedMetric("Exponential", rotation="none", groups=[["a", "again"]]).fit(frame, y)
+    assert "duplicate" not in in_a_group.reason_
+    np.testing.assert_array_equal(in_a_group.weights_, metric.weights_)
 
 
 def test_repeated_rows_do_not_promise_a_target_without_noise():
@@ -288,6 +339,27 @@ def test_any_moment_is_a_good_end():
         assert metric.importance_.any()
 
 
+def test_ctrl_c_keeps_the_best_so_far(fitted):
+    _, X, y = fitted
+
+    def presses(iteration, objective):
+        if iteration == 70:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="LearnedMetric was interrupted; its metric is the best so far."):
+        metric = LearnedMetric(callback=presses).fit(X, y)
+    assert metric.status_ == "interrupted"
+    assert metric.importance_.any()
+
+
+def test_the_leave_one_out_error_is_that_of_kernel_ridge_regression(fitted):
+    metric, X, y = fitted
+    path = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(X), y).leave_one_out_error_
+    assert metric.leave_one_out_error_ == pytest.approx(path[0] ** 2 / y.var())
+    assert LearnedMetric().fit(X, np.ones(len(X))).leave_one_out_error_ == 0.0
+    assert LearnedMetric().fit(np.ones_like(X), y).leave_one_out_error_ == 1.0
+
+
 def test_an_interruption_before_anything_is_known_is_raised():
     X, y = friedman(60)
     with pytest.raises(KeyboardInterrupt):
@@ -310,13 +382,56 @@ def test_the_progress_bar_is_shown(capsys):
         ({"groups": [[0, 10]]}, "groups of LearnedMetric must be lists of different columns from 0 to 9"),
         ({"groups": [[0, 1], [1, 2]]}, "groups of LearnedMetric must be lists of different columns"),
         ({"groups": [[]]}, "groups of LearnedMetric must be lists of different columns"),
-        ({"groups": [["a"]]}, "groups of LearnedMetric must be lists of different columns"),
+        ({"groups": [["a"]]}, "groups of LearnedMetric must be lists of different columns from 0 to 9, or their names"),
         ({"groups": 3}, "groups of LearnedMetric must be lists of different columns"),
     ],
 )
 def test_refuses_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         LearnedMetric(**parameters).fit(*friedman(20))
+
+
+def test_groups_may_be_named():
+    X, y = friedman(60)
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
+    named, counted = (
+        LearnedMetric("Exponential", groups=g).fit(frame, y) for g in ([["b", "a"], [4, "f"]], [[0, 1], [4, 5]])
+    )
+    np.testing.assert_array_equal(named.weights_, counted.weights_)
+    with pytest.raises(ValueError, match="got \\[\\['b', 'z'\\]\\]; name each column once at most"):
+        LearnedMetric(groups=[["b", "z"]]).fit(frame, y)
+
+
+@pytest.mark.parametrize("machine", [LearnedMetric(), KernelRidge(metric="learned")], ids=["metric", "machine"])
+def test_says_what_to_do_with_text(machine):
+    X, y = friedman(30)
+    frame = pd.DataFrame(X).assign(colour=pd.Categorical(["red", "green"] * 15))
+    frame.columns = frame.columns.astype(str)
+    with pytest.raises(
+        ValueError, match="(?s)must hold numbers to have a learned metric, got text .*; give categories as one"
+    ):
+        machine.fit(frame, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=str)
+def test_refuses_missing_labels(missing):
+    X, y = friedman(20)
+    labels = np.where(y > np.median(y), "high", "low").astype(object)
+    labels[[3, 5]] = missing
+    with pytest.raises(
+        ValueError, match="must hold a label for each row, got 2 missing, the first at position 3; leave"
+    ):
+        LearnedMetric().fit(X, labels)
+
+
+def test_refuses_several_columns_of_labels():
+    X, y = friedman(20)
+    labels = np.where(y > np.median(y), "high", "low")
+    for both in (np.column_stack([labels, labels]), pd.DataFrame({"a": labels, "b": labels})):
+        with pytest.raises(ValueError, match=r"must be one column if it holds labels, got shape \(20, 2\); learn one"):
+            LearnedMetric().fit(X, both)
+    column = LearnedMetric("Exponential").fit(X, labels[:, None])
+    np.testing.assert_array_equal(column.weights_, LearnedMetric("Exponential").fit(X, labels).weights_)
 
 
 def test_refuses_other_input():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.metrics.families import FAMILIES, slopes
-from mercer.metrics.likelihood import ProfileLikelihood, regression
+from mercer.metrics.likelihood import ProfileLikelihood, ScaleLikelihood, regression
 
 families = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
 GROUPS = {"diagonal": np.arange(4), "isotropic": np.zeros(4, dtype=int), "groups": np.array([0, 1, 1, 2])}
@@ -54,6 +54,16 @@ def test_the_gradient_is_that_of_differences(family, groups, turned):
     theta, h = np.append(0.3 * rng.normal(size=likelihood.n_groups) - 0.5, -2.0), 1e-5
     differences = [(likelihood(theta + h * e)[0] - likelihood(theta - h * e)[0]) / (2 * h) for e in np.eye(len(theta))]
     np.testing.assert_allclose(likelihood(theta)[1], differences, atol=1e-8)
+
+
+@families
+def test_one_factor_of_all_weights_has_the_same_likelihood(family):
+    X, Y = rows()
+    likelihood = ScaleLikelihood(family, X, Y)
+    whole = ProfileLikelihood(family, X, Y, np.zeros(4, dtype=int))
+    for theta in (np.array([0.3, -2.0]), np.array([-1.0, -4.0])):
+        for found, expected in zip(likelihood(theta), whole(theta), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @families

@@ -49,7 +49,7 @@ class Matern(Stationary):
         return self._positive_per_column("width", n_columns)
 
     def _smoothness(self) -> float:
-        nu = self._number("nu")
+        nu = self.nu if isinstance(self.nu, float) and np.isinf(self.nu) else self._number("nu")
         if nu not in _SMOOTHNESS:
             raise self._complain(
                 "nu", f"one of {_SMOOTHNESS}", self.nu, "take Exponential for 0.5, or Gaussian for very large ones"

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.losses import Quantile
+from mercer.machines.learned import is_interrupted, unit_of_weights
 from mercer.machines.regressor import SupportVectorRegressor, regression_targets
 from mercer.machines.samples import checked_weights
 
@@ -33,7 +34,8 @@ class QuantileBand(BaseEstimator):
     ----------
     kernel, metric, C, regularizer, parametric, tol, callback
         As in `SupportVectorRegressor`. If the callback returns True, or after Ctrl-C, fit raises `KeyboardInterrupt`:
-        ends that are not where they belong are no band.
+        ends that are not where they belong are no band. With a learned metric, what C is counted in takes all that the
+        other rows do not tell of a row for noise. Less than 1 gives wider bands.
     coverage : float
         Share of the targets between the two curves; as many lie below as above.
     calibrate : bool
@@ -138,20 +140,30 @@ class QuantileBand(BaseEstimator):
         return self
 
     def _machines(self, X: Any, y: Array, weight: Array) -> list[SupportVectorRegressor]:
-        """Both machines, fitted to the samples that have a weight."""
+        """Both machines, fitted to the samples that have a weight, in one metric."""
         names = ("metric", "C", "regularizer", "parametric", "tol", "callback")
         tail = (1 - float(self.coverage)) / 2
-        machines: list[SupportVectorRegressor] = []
-        for share in (tail, 1 - tail):
-            machine = SupportVectorRegressor(
-                self.kernel, loss=Quantile(share), **{name: getattr(self, name) for name in names}
-            )
-            machine._known_metric = getattr(machines[0], "metric_", None) if machines else None
+        machines = [
+            SupportVectorRegressor(self.kernel, loss=Quantile(share), **{name: getattr(self, name) for name in names})
+            for share in (tail, 1 - tail)
+        ]
+        if self.metric is not None:
+            self._learn_metric(machines, X, y, weight)
+        for machine in machines:
             if machine.fit(X, y, weight).status_ == "interrupted":
                 raise KeyboardInterrupt
-            del machine._known_metric
-            machines.append(machine)
+            machine.__dict__.pop("_known_metric", None)
+            machine.__dict__.pop("_known_unit", None)
         return machines
+
+    def _learn_metric(self, machines: list[SupportVectorRegressor], X: Any, y: Array, weight: Array) -> None:
+        """Give the machines a metric, and the unit of their weights in it."""
+        training = machines[0]._training(X, y, weight)
+        if is_interrupted(machines[0]):
+            raise KeyboardInterrupt
+        unit = unit_of_weights(machines[0], training.loss, training.targets, for_band=True)  # the same for both losses
+        for machine in machines:
+            machine._known_metric, machine._known_unit = machines[0].metric_, unit
 
     def _margin(self, X: Any, y: Array, weight: Array) -> float:
         """How far `coverage` of the samples reach out of bands that are fitted without them."""

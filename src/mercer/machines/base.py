@@ -18,15 +18,17 @@ from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import incomplete_cholesky
+from mercer.losses import Loss
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
 from mercer.machines.hard import check_hard, is_hard, solve_hard, with_level
-from mercer.machines.learned import check_metric, learned_metric
+from mercer.machines.learned import check_metric, is_interrupted, learned_metric, unit_of_weights
 from mercer.machines.matrix import TrainingMatrix
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.prediction import Prediction
 from mercer.machines.samples import checked_weights, is_positive, rows_in_use
 from mercer.machines.training import Expansion, Task, Training
+from mercer.metrics.columns import text_refused
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
 from mercer.solvers import (
@@ -80,9 +82,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             return X
         # In double precision: certificates and predictions would see the rounding of products in single precision.
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset}
-        if self.metric is not None:
-            options |= {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+        if self.metric is None:
+            return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
+        options |= {"accept_sparse": False, "ensure_all_finite": "allow-nan"}
+        with text_refused(X, type(self).__name__):
+            return validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
 
     def _in_metric(self, X: Any, used: Array, targets: list[Array]) -> Any:
         """The training rows that have a weight, in the columns of a metric that is learned from their targets."""
@@ -91,8 +95,14 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         if self.metric is None:
             return X
         known = getattr(self, "_known_metric", None)
-        self.metric_ = learned_metric(self).fit(X, np.column_stack(targets)) if known is None else known
+        self.metric_ = learned_metric(self, X, targets) if known is None else known
         return self.metric_.transform(X)
+
+    def _in_units(self, C: tuple[Array, Array], loss: Loss, targets: list[Array]) -> tuple[Array, Array]:
+        """Weights in units of those that belong to the metric."""
+        known: float | None = getattr(self, "_known_unit", None)
+        self.C_unit_ = unit_of_weights(self, loss, targets) if known is None else known
+        return C[0] * self.C_unit_, C[1] * self.C_unit_
 
     def _prepare(self, X: Any) -> tuple[TrainingMatrix, Array]:
         """The Gram matrix of the kernel for these rows, not yet formed, and the parametric columns."""
@@ -319,9 +329,13 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         self.support_vectors_ = _safe_indexing(training.X, support)
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
+        if is_interrupted(self):  # what is solved is the program in the metric so far
+            self._results = [replace(result, status="interrupted") for result in results]
+        else:
+            self._results = results
         story: dict[str, list[Any]] = {
             "gap_": gaps,
-            "status_": [result.status for result in results],
+            "status_": [result.status for result in self._results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
         }
@@ -330,8 +344,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single else intercept
         for name, values in story.items():
             setattr(self, name, values[0] if single else values)
-        self._results = results
-        self._warn_unless_optimal(results, gaps)
+        self._warn_unless_optimal(results, gaps)  # a metric has told of its own end
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -82,7 +82,7 @@ class Certified:
     def _twin(self) -> Any:
         """A machine that is not fitted, with the kernel and the metric that were used."""
         twin = clone(self).set_params(kernel=self.kernel_, warm_start=False)  # type: ignore[attr-defined]
-        twin._known_metric = getattr(self, "metric_", None)
+        twin._known_metric, twin._known_unit = getattr(self, "metric_", None), getattr(self, "C_unit_", None)
         return twin
 
     def _weighed(self, training: Training) -> Training:

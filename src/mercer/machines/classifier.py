@@ -64,7 +64,8 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.class_weight_ = self._factors(codes, weight[used])
         below, above = self._weights(weight * self.class_weight_[self._codes], len(weight))
         targets = [np.where(codes == k, 1.0, -1.0) for k in self._positives]
-        X, C = self._in_metric(X, used, targets), (below[used], above[used])
+        X = self._in_metric(X, used, targets)
+        C = self._in_units((below[used], above[used]), self.loss_, targets)
         return Training(X, used, targets, self.loss_, C, single=len(targets) == 1)
 
     def _class_codes(self, X: Any, y: Any) -> Array:
@@ -228,7 +229,7 @@ class SupportVectorClassifier(Classifier):
     n_support_ : array
         Number of support vectors of each class.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, coef_, gap_, status_, n_iter_,
-    history_, kernel_, loss_, solver_, C_
+    history_, kernel_, loss_, solver_, C_, C_unit_
         As in `SupportVectorRegressor`; for more than two classes one machine for each class against the rest, and one
         column or list entry for each.
 

@@ -110,20 +110,22 @@ class PenaltySearch:
             self._programs(1.0)[0], weights=self._samples.weight, memory=memory
         )
 
-    def run(self, grid: Callable[[float], Array], *, tol: float, max_iter: int | None, verbose: bool) -> Found:
+    def run(
+        self, grid: Callable[[float], Array], *, tol: float, max_iter: int | None, verbose: bool, callback: Any = None
+    ) -> Found:
         """Search the penalties that a function of the mean eigenvalue of the Gram matrix gives."""
         penalties = grid(self._spectrum.mean)
         first = int(np.argmin([leave_one_out_error(self._spectrum, self._samples, penalty) for penalty in penalties]))
         ascending = np.argsort(penalties, kind="stable")
         place = int(np.flatnonzero(ascending == first)[0])
         errors = np.full(len(penalties), np.nan)
-        errors[first], best = self._solve(penalties[first], tol, max_iter, verbose)
+        errors[first], best = self._solve(penalties[first], tol, max_iter, verbose, callback)
         interrupted = _is_interrupted(best)
         for step in (-1, 1):
             while not interrupted and 0 <= place + step < len(penalties) and np.isnan(errors[ascending[place + step]]):
                 trial = ascending[place + step]
                 limit = _MAX_ITER if max_iter is None else max_iter
-                errors[trial], results = self._solve(penalties[trial], tol, limit, verbose)
+                errors[trial], results = self._solve(penalties[trial], tol, limit, verbose, callback)
                 interrupted = _is_interrupted(results)
                 if not errors[trial] < errors[ascending[place]]:
                     break
@@ -133,11 +135,12 @@ class PenaltySearch:
         return Found(penalties, errors, int(ascending[place]), starts, interrupted)
 
     def _solve(
-        self, penalty: float, tol: float, max_iter: int | None, verbose: bool
+        self, penalty: float, tol: float, max_iter: int | None, verbose: bool, callback: Any
     ) -> tuple[float, list[SolverResult]]:
         """The error of a penalty, which is infinite if it cannot be solved for, and the solutions."""
         programs = self._programs(penalty)
-        results = ConjugateGradients().solve_all(programs, self._spectrum, tol=tol, max_iter=max_iter, verbose=verbose)
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "verbose": verbose, "callback": callback}
+        results = ConjugateGradients().solve_all(programs, self._spectrum, **options)
         if any(result.status != "optimal" for result in results):
             return np.inf, results
         B, d = (np.column_stack([getattr(result, name) for result in results]) for name in ("B", "d"))

@@ -39,7 +39,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         if len(used) < len(y):
             loss = loss.restricted_to(used)
         targets = list(y[used].reshape(len(used), -1).T)
-        X, C = self._in_metric(X, used, targets), (C[0][used], C[1][used])
+        X = self._in_metric(X, used, targets)
+        C = self._in_units((C[0][used], C[1][used]), loss, targets)
         return Training(X, used, targets, loss, C, y.ndim == 1, budget_share)
 
 
@@ -57,10 +58,12 @@ class SupportVectorRegressor(Regressor):
         Whether the rows are seen through a metric that `LearnedMetric` learns first, from the rows that have a weight
         (weights themselves do not count there). The kernel is that of the metric by default, else it is applied to
         transformed rows, and `support_vectors_` and parametric functions are in the columns of the metric. Missing
-        values (NaN) are allowed then, sparse rows are not.
+        values (NaN) are allowed then, sparse rows are not. After Ctrl-C the machine is fitted in the metric so far, and
+        `status_` is "interrupted".
     C : float, array or tuple
         Weight of the errors: one number, one for each sample, or a pair (below, above) of these. inf: no error is
-        allowed, for losses of straight lines; `C_` is then the weight that turned out to be large enough.
+        allowed, for losses of straight lines; `C_` is then the weight that turned out to be large enough. With a
+        learned metric and its kernel C is counted in `C_unit_`: 1 is what belongs to the metric.
     regularizer : {"rkhs", "l1", "l2", "mixed"} or Regularizer
         What a complex function costs.
     parametric : None, "constant", "linear" or list
@@ -88,7 +91,8 @@ class SupportVectorRegressor(Regressor):
         Whether to show a progress bar.
     callback : callable, optional
         Called as ``callback(iteration, values)`` in every iteration, where `values` has the attributes `primal`, `dual`
-        and `gap`; if it returns True, the fit ends there as "interrupted". Each target is a run from iteration 0.
+        and `gap`; if it returns True, the fit ends there as "interrupted". Each target is a run from iteration 0,
+        and so is the search for a metric, whose objective is `primal` and whose gap is infinite.
 
     Attributes
     ----------
@@ -106,6 +110,10 @@ class SupportVectorRegressor(Regressor):
     dual_point_ : array
         A point of the dual program, for the rows that have a weight, which bounds the optimum from below: see
         `certificate`.
+    C_unit_ : float
+        What C is counted in: 1, or with a learned metric and its kernel noise / (penalty · slope), where `slope` is the
+        steepest of the loss for residuals of the size of the noise (beyond a tube). Such residuals then pull as hard as
+        in kernel ridge regression with the penalty of the metric: for squares it is 1 / penalty.
     C_ : float
         The weight that stands for an infinite C; only if there was one.
     gap_, status_, n_iter_, history_

@@ -61,6 +61,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         Whether conjugate gradients go on from the last solution, if the number of samples is the same.
     verbose : bool
         Whether to show a progress bar.
+    callback : callable, optional
+        Called as ``callback(iteration, values)`` in every iteration of conjugate gradients, each penalty a run from
+        iteration 0, and before that by the search for a metric; `values` as in `SupportVectorRegressor`. If it returns
+        True, the fit ends there as "interrupted".
 
     Attributes
     ----------
@@ -121,6 +125,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         memory: int = 2**30,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Any = None,
     ):
         self.kernel = kernel
         self.metric = metric
@@ -132,6 +137,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.memory = memory
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and one or several targets y, which share the penalty."""
@@ -211,7 +217,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         else:
             search = PenaltySearch(self.kernel_, X, Phi, samples, self.memory)
             grid = partial(self._grid, rounding=rounding)
-            found = search.run(grid, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+            found = search.run(grid, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose, callback=self.callback)
             self.penalties_, best, self.validation_error_ = found.penalties, found.best, found.errors
             starts, interrupted = found.starts, found.interrupted
             max_iter = 0 if interrupted else max_iter
@@ -225,7 +231,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         solver = self.solver if isinstance(self.solver, ConjugateGradients) else ConjugateGradients()
         preconditioner = solver.preconditioner(programs[0], memory=self.memory)
         results = solver.solve_all(
-            programs, preconditioner, starts=starts, tol=self.tol, max_iter=max_iter, verbose=self.verbose
+            programs,
+            preconditioner,
+            starts=starts,
+            tol=self.tol,
+            max_iter=max_iter,
+            verbose=self.verbose,
+            callback=self.callback,
         )
         if interrupted:
             results = [replace(result, status="interrupted") for result in results]

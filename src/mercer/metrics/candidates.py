@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +12,16 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
+from mercer.metrics.columns import most_relevant
 from mercer.metrics.families import Family, slopes
-from mercer.metrics.likelihood import ProfileLikelihood, regression
+from mercer.metrics.likelihood import ProfileLikelihood, ScaleLikelihood, regression
 from mercer.metrics.tuning import TUNING
 
 Array = NDArray[Any]
 # Told the objective after each evaluation; it raises KeyboardInterrupt to end the search.
 Watch = Callable[[float], None]
+# The objective and its gradient at logarithms of weights, followed by that of the ridge.
+Likelihood = Callable[[Array], tuple[float, Array]]
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,11 @@ class Candidate:
     shape : str
         "isotropic", "diagonal" or "rotated".
     log_weights : array of shape (d,)
-        Of standardised columns.
+        Of standardised columns; -inf for those that are left out.
     ridge : float
         What is added to the diagonal of K.
-    rotation : array of shape (d, d) or None
-        A symmetric matrix; None is the unit matrix.
+    rotation : array of shape (k, k) or None
+        A matrix over the k columns that are used; None is the unit matrix.
     value : float
         Negative log-likelihood per row.
     """
@@ -49,14 +52,20 @@ class Candidate:
     value: float = np.inf
 
     @property
+    def used(self) -> Array:
+        """Which columns are not left out."""
+        return np.isfinite(self.log_weights)
+
+    @property
     def components(self) -> Array:
-        """T."""
-        weights = np.exp(self.log_weights)
-        return np.diag(weights) if self.rotation is None else weights[:, None] * self.rotation
+        """T, of shape (d, k)."""
+        T = np.diag(np.exp(self.log_weights))[:, self.used]
+        return T if self.rotation is None else T @ self.rotation
 
     def rows(self, X: Array) -> Array:
         """Standardised rows in the metric."""
-        B = X * np.exp(self.log_weights)
+        used = self.used
+        B = (X if used.all() else X[:, used]) * np.exp(self.log_weights[used])
         return B if self.rotation is None else B @ self.rotation
 
 
@@ -78,46 +87,74 @@ class Learner:
     prior: float
     watch: Watch
 
-    def start(self, family: Family, X: Array, Y: Array) -> Candidate:
-        """The best of a grid of scales and ridges, by the likelihood of some rows."""
-        return self._best_of(TUNING.scales, family, X, Y)
+    def selected(self, X: Array, Y: Array) -> Array:
+        """Which columns diagonal metrics use: all, or of very many those that tell most of the targets by themselves.
 
-    def plain(self, family: Family, X: Array, Y: Array) -> Candidate:
-        """The median distance as the length, where the likelihood of targets without structure knows no length."""
-        return self._best_of((1.0,), family, X, Y)
+        Whoever judges such a metric must select its columns without the rows that judge.
+        """
+        return most_relevant(X, Y, self.groups)
 
-    def _best_of(self, scales: tuple[float, ...], family: Family, X: Array, Y: Array) -> Candidate:
-        few_X, few_Y = X[: TUNING.start_rows], Y[: TUNING.start_rows]
-        unit = _median_distance(family, few_X)
+    def start(self, family: Family, X: Array, Y: Array, used: Array | None = None) -> Candidate:
+        """The best of a grid of scales and ridges for some rows, by the likelihood; all columns by default."""
         best = Candidate(family, "isotropic", np.zeros(X.shape[1]), 1.0)
-        for scale in scales:
-            log_weight = float(np.clip(np.log(scale / unit), TUNING.least_log_weight, TUNING.largest_log_weight))
-            values = _values_of_ridges(family.kernel()(few_X * np.exp(log_weight)), few_Y, TUNING.ridges)
+        for candidate, values in self._tried(TUNING.scales, family, X, Y, used):
             place = int(np.argmin(values))
             self.watch(float(values[place]))
             if values[place] < best.value:
-                weights = np.full(X.shape[1], log_weight)
-                best = replace(best, log_weights=weights, ridge=TUNING.ridges[place], value=float(values[place]))
+                best = replace(candidate, ridge=TUNING.ridges[place], value=float(values[place]))
         return best
+
+    def plain(self, family: Family, X: Array, Y: Array) -> Candidate:
+        """The median distance as the length, where the likelihood of targets without structure knows no length.
+
+        The ridge is the largest that is not clearly less likely than the best: if all rows are about equally far from
+        each other the likelihood does not tell noise from a function of single rows.
+        """
+        ((candidate, values),) = self._tried((1.0,), family, X, Y, None)
+        n = min(len(X), TUNING.start_rows)
+        place = int(np.flatnonzero(values <= values.min() + TUNING.unclear / n)[-1])
+        self.watch(float(values[place]))
+        return replace(candidate, ridge=TUNING.ridges[place], value=float(values[place]))
+
+    def _tried(
+        self, scales: tuple[float, ...], family: Family, X: Array, Y: Array, used: Array | None
+    ) -> Iterator[tuple[Candidate, Array]]:
+        """Equal weights for each scale, and the values of all ridges, on some rows."""
+        few_X, few_Y = X[: TUNING.start_rows], Y[: TUNING.start_rows]
+        used = np.ones(X.shape[1], dtype=bool) if used is None else used
+        unit = _median_distance(family, few_X[:, used])
+        for scale in scales:
+            log_weight = float(np.clip(np.log(scale / unit), TUNING.least_log_weight, TUNING.largest_log_weight))
+            candidate = Candidate(family, "isotropic", np.where(used, log_weight, -np.inf), 1.0)
+            yield candidate, _values_of_ridges(family.kernel()(candidate.rows(few_X)), few_Y, TUNING.ridges)
 
     def scaled(self, start: Candidate, X: Array, Y: Array, n_steps: int = TUNING.isotropic_steps) -> Candidate:
         """One factor of all weights, and the ridge."""
-        rows, groups = X * np.exp(start.log_weights), np.zeros(X.shape[1], dtype=np.intp)
-        rows_apart = _median_distance(start.family, start.rows(X))
-        least, largest = TUNING.least_log_weight - start.log_weights.min(), np.log(TUNING.largest_scale / rows_apart)
+        A = start.rows(X)
+        least = TUNING.least_log_weight - start.log_weights[start.used].min()
+        largest = np.log(TUNING.largest_scale / _median_distance(start.family, A))
         bounds = [(min(float(least), 0.0), max(float(largest), 0.0))]
-        log_factor, ridge, value = self._descended(start, rows, Y, groups, np.zeros(1), bounds, n_steps)
-        return replace(start, log_weights=start.log_weights + log_factor[groups], ridge=ridge, value=value)
+        likelihood = ScaleLikelihood(start.family, A, Y)
+        log_factor, ridge, value = self._descended(likelihood, np.zeros(1), start.ridge, bounds, n_steps)
+        return replace(start, log_weights=start.log_weights + log_factor, ridge=ridge, value=value)
 
     def weighted(self, start: Candidate, X: Array, Y: Array, n_steps: int) -> Candidate:
-        """The weights of all columns or groups, and the ridge."""
-        first = np.unique(self.groups, return_index=True)[1]
+        """The weights of all columns or groups that are used, and the ridge."""
+        used = start.used
+        _, first, groups = np.unique(self.groups[used], return_index=True, return_inverse=True)
         bounds = [(TUNING.least_log_weight, TUNING.largest_log_weight)] * len(first)
-        log_weights, ridge, value = self._descended(start, X, Y, self.groups, start.log_weights[first], bounds, n_steps)
-        return replace(start, log_weights=log_weights[self.groups], ridge=ridge, value=value)
+        likelihood = ProfileLikelihood(
+            start.family, X[:, used], Y, groups, prior=self.prior, rotation=start.rotation
+        )  # fmt: skip
+        log_weights = start.log_weights.copy()
+        found, ridge, value = self._descended(likelihood, log_weights[used][first], start.ridge, bounds, n_steps)
+        log_weights[used] = found[groups]
+        return replace(start, log_weights=log_weights, ridge=ridge, value=value)
 
-    def diagonal(self, start: Candidate, X: Array, Y: Array) -> Candidate:
-        """One weight for each column or group: first on few rows, from there on all."""
+    def diagonal(self, start: Candidate, X: Array, Y: Array, used: Array) -> Candidate:
+        """One weight for each column or group that is used: first on few rows, from there on all."""
+        if not used.all():  # the scale and the ridge of all columns say nothing of these
+            start = self.scaled(self.start(start.family, X, Y, used), X, Y)
         found, few = replace(start, shape="diagonal"), TUNING.few_rows
         if len(X) <= few:
             return self.weighted(found, X, Y, TUNING.first_steps)
@@ -136,11 +173,10 @@ class Learner:
         return improve(start, X, Y, TUNING.refining_steps)
 
     def _descended(
-        self, start: Candidate, X: Array, Y: Array, groups: Array, log_weights: Array, bounds: list[Any], n_steps: int
+        self, likelihood: Likelihood, log_weights: Array, ridge: float, bounds: list[Any], n_steps: int
     ) -> tuple[Array, float, float]:
         """Steps of L-BFGS: the best weights that were seen, their ridge and objective."""
-        likelihood = ProfileLikelihood(start.family, X, Y, groups, prior=self.prior, rotation=start.rotation)
-        best_value, best = np.inf, np.append(log_weights, np.log(start.ridge))
+        best_value, best = np.inf, np.append(log_weights, np.log(ridge))
 
         def objective(theta: Array) -> tuple[float, Array]:
             nonlocal best_value, best

@@ -36,12 +36,15 @@ class Choice:
         One with rows outside the subsample, or several folds.
     classes : bool
         Whether the targets are classes.
+    selected : array of bool
+        Columns of all shapes but the isotropic one, chosen by all rows. Candidates of splits choose their own.
     scores : dict
         For each family and shape: one candidate for each split, and their losses on rows that are held out.
     """
 
     splits: list[Split]
     classes: bool
+    selected: Array
     scores: dict[tuple[str, str], tuple[list[Candidate], Array]] = field(default_factory=dict)
 
     @property
@@ -83,9 +86,17 @@ class Choice:
         return self.scores[name][0]
 
     def mean(self, name: tuple[str, str]) -> Candidate:
-        """A candidate in the middle of those of all splits, from which one for all rows is learned."""
+        """A candidate in the middle of those of all splits, from which one for all rows is learned.
+
+        Columns that no split has used have a weight in the middle of the others.
+        """
         candidates = self.scores[name][0]
-        log_weights = np.mean([c.log_weights for c in candidates], axis=0)
+        n_known = np.sum([c.used for c in candidates], axis=0)
+        sums = np.sum([np.where(c.used, c.log_weights, 0.0) for c in candidates], axis=0)
+        means = sums / np.maximum(n_known, 1)
+        log_weights = np.where(n_known, means, means[n_known > 0].mean())
+        if name[1] != "isotropic":
+            log_weights = np.where(self.selected, log_weights, -np.inf)
         ridge = float(np.exp(np.mean([np.log(c.ridge) for c in candidates])))
         value = float(np.mean([c.value for c in candidates]))
         return replace(candidates[0], log_weights=log_weights, ridge=ridge, value=value)
@@ -147,6 +158,7 @@ def held_out_values(candidate: Candidate, X: Array, Y: Array, split: Split) -> A
 def compare(learner: Learner, families: list[Family], X: Array, Y: Array, choice: Choice, found: Any) -> None:
     """Learn and judge isotropic and diagonal candidates of each family; `found` is told of the best so far."""
     parts = [(X[split.learned], Y[split.learned]) for split in choice.splits]
+    selected = [learner.selected(*part) for part in parts]
     for family in families:
         starts = []
         for part in parts:
@@ -156,6 +168,6 @@ def compare(learner: Learner, families: list[Family], X: Array, Y: Array, choice
         isotropic = [learner.scaled(start, *part) for start, part in zip(starts, parts, strict=True)]
         choice.add(isotropic, X, Y)
         found(choice.mean(choice.best()))
-        diagonal = [learner.diagonal(start, *part) for start, part in zip(isotropic, parts, strict=True)]
+        diagonal = [learner.diagonal(c, *part, used) for c, part, used in zip(isotropic, parts, selected, strict=True)]
         choice.add(diagonal, X, Y)
         found(choice.mean(choice.best()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -85,22 +86,66 @@ def _moments(X: Array) -> tuple[Array, Array]:
     return mean * unit, np.where(spread > _ROUNDING, spread * unit, np.inf)
 
 
-def relevance(X: Array, Y: Array) -> Array:
-    """Share of the variance of the targets that each column explains by itself: the correlation ratio of ten bins.
+@contextmanager
+def text_refused(X: Any, owner: str) -> Iterator[None]:
+    """Where rows are read as numbers: say what to do with categories."""
+    try:
+        yield
+    except ValueError as error:
+        values = np.asarray(X)
+        if not any(isinstance(value, str) for value in (values.ravel() if values.dtype.kind in "OU" else ())):
+            raise
+        raise ValueError(
+            f"X of {owner} must hold numbers to have a learned metric, got text ({error}); give categories as one "
+            "column for each level, as pandas.get_dummies does, and name these in the groups of a LearnedMetric."
+        ) from error
 
-    The largest of several targets. Bins hold the same number of rows; equal values come into one bin.
+
+def most_relevant(X: Array, Y: Array, groups: Array) -> Array:
+    """Which columns to use: all, unless they are very many; then those of the groups that tell most by themselves.
+
+    Groups are taken or left as a whole, in the order of their relevance, as long as there is room.
     """
-    n = len(X)
+    if len(groups) <= TUNING.most_columns:
+        return np.ones(len(groups), dtype=bool)
+    used = np.zeros(len(groups), dtype=bool)
+    for group in np.argsort(-relevance(X, Y, groups), kind="stable"):
+        members = groups == group
+        if not used.any() or used.sum() + members.sum() <= TUNING.most_columns:
+            used |= members
+        if used.sum() >= TUNING.most_columns:
+            break
+    return used
+
+
+def relevance(X: Array, Y: Array, groups: Array) -> Array:
+    """Share of the variance of the targets that each group of columns explains by itself, beyond what chance does.
+
+    The adjusted correlation ratio of ten bins: the largest of several targets. Bins hold the same number of rows; equal
+    values come into one bin. A group counts as much as the best of its columns, and not less than the cells that the
+    bins of all its columns make together, as levels of a category do.
+    """
+    n, centred = len(X), Y - Y.mean(axis=0)
     bins = np.minimum(TUNING.n_bins * (rankdata(X, axis=0) - 0.5) / n, TUNING.n_bins - 1).astype(np.intp)
-    centred = Y - Y.mean(axis=0)
-    total = np.maximum(np.sum(centred**2, axis=0), np.finfo(np.float64).tiny)
-    shares = np.zeros(X.shape[1])
-    for j, column in enumerate(bins.T):
-        count = np.maximum(np.bincount(column, minlength=TUNING.n_bins), 1)
-        for y, y_total in zip(centred.T, total, strict=True):
-            between = np.sum(np.bincount(column, y, TUNING.n_bins) ** 2 / count)
-            shares[j] = max(shares[j], float(between / y_total))
+    shares = np.full(int(groups.max()) + 1, -np.inf)
+    np.maximum.at(shares, groups, [_correlation_ratio(column, centred) for column in bins.T])
+    sizes = np.bincount(groups)
+    for group in np.flatnonzero(sizes > 1):
+        cells = np.unique(bins[:, groups == group], axis=0, return_inverse=True)[1].ravel()
+        shares[group] = max(shares[group], _correlation_ratio(cells, centred))
     return shares
+
+
+def _correlation_ratio(cells: Array, centred: Array) -> float:
+    """Share of the variance between cells, less what cells without meaning would have; nothing if each row is one."""
+    n, count = len(cells), np.bincount(cells)
+    n_cells = np.count_nonzero(count)
+    if n_cells == n:
+        return 0.0
+    sums = np.column_stack([np.bincount(cells, y) for y in centred.T])
+    between = np.sum(sums**2 / np.maximum(count, 1)[:, None], axis=0)
+    total = np.maximum(np.sum(centred**2, axis=0), np.finfo(np.float64).tiny)
+    return 1.0 - (1.0 - float(np.max(between / total))) * (n - 1) / (n - n_cells)
 
 
 def group_numbers(groups: Sequence[Sequence[int]] | None, d: int, sources: Array) -> Array:

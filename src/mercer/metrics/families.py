@@ -29,6 +29,8 @@ class Family:
         That of its kernel.
     kind : int
         Its r, as `pairs_numba` counts them.
+    degree : int
+        r of rows that are multiplied by a factor is multiplied by its power of this degree.
     turns : bool
         Whether r stays as it is if the rows are turned: then T may be any matrix, else it must be diagonal.
     make : callable
@@ -37,6 +39,7 @@ class Family:
 
     name: str
     kind: int
+    degree: int
     turns: bool
     make: Callable[[], Kernel]
 
@@ -48,9 +51,9 @@ class Family:
 FAMILIES = {
     family.name: family
     for family in (
-        Family("Exponential", 0, True, lambda: Exponential(rate=1.0)),
-        Family("ProductLaplace", 1, False, lambda: ProductLaplace(width=1.0)),
-        Family("Gaussian", 2, True, lambda: Gaussian(width=1.0)),
+        Family("Exponential", 0, 1, True, lambda: Exponential(rate=1.0)),
+        Family("ProductLaplace", 1, 1, False, lambda: ProductLaplace(width=1.0)),
+        Family("Gaussian", 2, 2, True, lambda: Gaussian(width=1.0)),
     )
 }
 
@@ -66,7 +69,7 @@ class Pairs:
 
     def __init__(self, family: Family, n: int):
         self.K, self._R = np.empty((n, n)), np.empty((n, n))
-        self._kind = family.kind
+        self._kind, self._degree = family.kind, family.degree
 
     def fill(self, A: Array) -> None:
         """Write exp(-r) of the rows A below the diagonal of K."""
@@ -74,6 +77,26 @@ class Pairs:
 
         columns = np.ascontiguousarray(A.T)
         _over_rows(len(A), lambda rows, _: fill(columns, rows.start, rows.stop, self._kind, self._R, self.K))
+
+    def fill_scaled(self, factor: float) -> None:
+        """Write exp(-r) of the rows of the last `fill`, times a factor, below the diagonal of K."""
+        from mercer.metrics.pairs_numba import fill_scaled
+
+        power = factor**self._degree
+        _over_rows(len(self.K), lambda rows, _: fill_scaled(rows.start, rows.stop, power, self._R, self.K))
+
+    def scale_gradient(self, factor: float, C: Array, alpha: Array, share: float) -> float:
+        """Σ_ik S_ik dK_ik/dlog factor for S = share C - alpha alphaᵀ, C below its diagonal."""
+        from mercer.metrics.pairs_numba import add_scale_gradient
+
+        power, rows_of_alpha = factor**self._degree, np.ascontiguousarray(alpha.T)
+        sums = np.zeros((len(_tasks(len(self.K))), 1))
+
+        def work(rows: slice, task: int) -> None:
+            add_scale_gradient(rows.start, rows.stop, power, self._R, C, rows_of_alpha, share, sums[task])
+
+        _over_rows(len(self.K), work)
+        return -2.0 * self._degree * float(sums.sum())
 
     def gradient(self, B: Array, turned: Array, C: Array, alpha: Array, share: float) -> Array:
         """Σ_ik S_ik dK_ik/dlog w_j for S = share C - alpha alphaᵀ, C below its diagonal, and the rows of the last fill.

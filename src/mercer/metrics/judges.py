@@ -49,6 +49,8 @@ def _deviance_left(label: Array, f: Array) -> Array:
         hessian = (Phi.T * (p * (1.0 - p))) @ Phi / n + _RIDGE * np.eye(2)
         step = np.linalg.solve(hessian, gradient)
         coef -= step * min(1.0, 2.0 / float(np.linalg.norm(step)) if step.any() else 1.0)  # full steps may go too far
+    if coef[1] < 0.0:  # a constant is better: folds of noise fall on the other side of the mean of the rest
+        return np.ones(n)
     p = expit(Phi @ coef)
     share = float(label.mean())
     entropy = -float(xlogy(share, share) + xlogy(1.0 - share, 1.0 - share))

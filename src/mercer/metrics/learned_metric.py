@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.metrics.candidates import Candidate
 from mercer.metrics.choice import without_copies
-from mercer.metrics.columns import Columns, group_numbers, relevance
+from mercer.metrics.columns import Columns, group_numbers, text_refused
 from mercer.metrics.families import FAMILIES, slopes
 from mercer.metrics.importance import pairwise_interactions
-from mercer.metrics.likelihood import Regression, regression
+from mercer.metrics.likelihood import Regression, left_out_error, regression
 from mercer.metrics.search import Search
+from mercer.metrics.targets import standardised_targets
 from mercer.metrics.tuning import TUNING
+from mercer.metrics.twins import Twins
 from mercer.parameters import check_choice, check_count, is_number
 
 Array = NDArray[Any]
@@ -49,8 +51,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "Exponential", "ProductLaplace" or "Gaussian"; by default that with the least error.
     rotation : {"auto", "none"}
         Whether T may be more than diagonal: "auto" keeps a rotation if it lowers the error by 3 %.
-    groups : list of list of int, optional
-        Columns that share one weight, like those of the levels of a category.
+    groups : list of list of int or str, optional
+        Columns that share one weight, like those of the levels of a category: their places, or their names.
     rows : int
         Most rows of the comparison of candidates; others judge them.
     refine_rows : int or "auto"
@@ -90,7 +92,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     -----
     Columns are standardised. Missing values (NaN) count as the mean of their column, and an indicator of them has a
     weight of its own. Labels that are not numbers are classes: one target of ±1 for each. Several targets share one
-    metric.
+    metric. Duplicated columns, whatever their units, share one weight, and each has the importance of all together.
 
     The weights maximise the profile marginal likelihood of a Gaussian process. Kernels and shapes, equal weights or one
     for each column, are compared by errors on rows that were not learned on: those outside the subsample if there are
@@ -98,10 +100,11 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     A Gaussian with equal weights stays unless another candidate is better by the standard error of the difference, or
     two of them for classes. Equal rows are not parted unless most rows are repeated, and copies of rows do not count.
     Rotations stretch the rows by the average outer product of gradients of the fitted function. With more than 200
-    columns those with the largest marginal relevance are kept.
+    columns, those with the largest marginal relevance have weights of their own, and all others none; equal weights
+    are those of all columns.
 
-    Cost n³ for the `refine_rows` rows, about a dozen times; memory two n x n matrices of them. For machines with other
-    losses than squares, ``C = 1 / penalty_`` is where a search for C may begin.
+    Cost n³ for the `refine_rows` rows, about a dozen times; memory two n x n matrices of them. Machines with
+    ``metric="learned"`` find the C of their loss by `penalty_` and `noise_`.
 
     References
     ----------
@@ -147,15 +150,20 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Learn the metric from rows X and one or several targets y, or labels."""
         self._check_parameters()
         X = self._rows(X, reset=True)
-        Y = _standardised(_targets(y, X))
+        Y = standardised_targets(y, X)
         groups = self._checked_groups(X.shape[1])
         self._columns = Columns.fit(X)
+        self._families = np.arange(X.shape[1])
         Z = self._columns.transform(X)
-        kept = self._kept(Z, Y)
+        kept = np.flatnonzero(self._columns.varies)
         if not Y.shape[1] or not kept.size:
             self._store_nothing(Z, Y, kept)
             return self
         numbers = group_numbers(groups, X.shape[1], self._columns.sources())[kept]
+        self._twins = Twins.among(Z[:, kept], numbers)
+        given = kept[kept < X.shape[1]]
+        self._families[given] = kept[self._twins.leaders[: len(given)]]
+        numbers = self._twins.sharing(numbers)
         used = without_copies(Z[:, kept], Y)
         Z, Y = Z[np.ix_(used, kept)], Y[used]
         search = Search(
@@ -180,6 +188,18 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = self._rows(X, reset=False)
         return np.asarray(self._columns.transform(X) @ self.components_)
 
+    @property
+    def leave_one_out_error_(self) -> float:
+        """Mean squared error of predicting a row from the others, as a share of the variance of the targets.
+
+        What the rows leave unknown is in it, and not in `noise_`. Weights have seen the row that is left out: errors of
+        new rows are larger. Computed when it is read, from the rows of the last steps: n³.
+        """
+        check_is_fitted(self, "components_")
+        if not self.table_ and not self.importance_.any():
+            return self.noise_
+        return left_out_error(FAMILIES[type(self.kernel_).__name__], self._support, self._fit.coef, self.penalty_)
+
     def interactions(self, X: Any, *, n_columns: int = 10) -> Array:
         """How much pairs of columns act together on the fitted function: a symmetric table (d, d).
 
@@ -195,12 +215,13 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         array of shape (n_features_in_, n_features_in_)
             Mean of (f(x) - f(x; j) - f(x; k) + f(x; j, k))² / 4 over rows, where column j or k or both are those of
             another row; as a share of the variance of the targets. Functions that are sums over columns have zeros.
+            Duplicates change together, and pairs of them are NaN.
         """
         check_is_fitted(self, "components_")
         check_count(n_columns, "n_columns", "LearnedMetric.interactions")
         X = self._rows(X, reset=False)
         chosen = np.argsort(-self.importance_, kind="stable")[:n_columns]
-        return pairwise_interactions(self._predict, X, chosen)
+        return pairwise_interactions(self._predict, X, chosen, self._families)
 
     def _predict(self, X: Array) -> Array:
         """Values of the function that the likelihood fits, of standardised targets."""
@@ -208,10 +229,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._fit.offset + self.kernel_(A, self._support) @ self._fit.coef
 
     def _rows(self, X: Any, *, reset: bool) -> Array:
-        X = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2 if reset else 1
-        )
-        return np.asarray(X)
+        options: dict[str, Any] = {"reset": reset, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        with text_refused(X, type(self).__name__):
+            return np.asarray(validate_data(self, X, ensure_min_samples=2 if reset else 1, **options))
 
     def _check_parameters(self) -> None:
         """Refuse parameters before any work."""
@@ -237,25 +257,21 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _checked_groups(self, d: int) -> list[list[int]]:
         """Groups as lists of columns, each in one group at most."""
+        places = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
         try:
-            groups = [[operator.index(column) for column in group] for group in self.groups or ()]
+            groups = [
+                [places.get(column, -1) if isinstance(column, str) else operator.index(column) for column in group]
+                for group in self.groups or ()
+            ]
         except TypeError:
             groups = [[-1]]
         columns = [column for group in groups for column in group]
         if not all(groups) or any(not 0 <= c < d for c in columns) or len(set(columns)) < len(columns):
             raise ValueError(
-                f"groups of LearnedMetric must be lists of different columns from 0 to {d - 1}, got {self.groups!r}; "
-                "name each column once at most."
+                f"groups of LearnedMetric must be lists of different columns from 0 to {d - 1}, or their names, "
+                f"got {self.groups!r}; name each column once at most."
             )
         return groups
-
-    def _kept(self, Z: Array, Y: Array) -> Array:
-        """Columns that vary, and of very many those that tell most of the targets by themselves."""
-        kept = np.flatnonzero(self._columns.varies)
-        if len(kept) <= TUNING.most_columns or not Y.shape[1]:
-            return kept
-        order = np.argsort(-relevance(Z[:, kept], Y), kind="stable")
-        return np.sort(kept[order[: TUNING.most_columns]])
 
     def _store(self, best: Candidate, Z: Array, Y: Array, kept: Array, search: Search) -> None:
         self._describe(best, kept)
@@ -269,7 +285,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Compared(family, shape, -search.choice.mean((family, shape)).value, search.choice.error((family, shape)))
             for family, shape in search.choice.scores
         ]
-        self.reason_ = self._reason(best, search, len(kept))
+        self.reason_ = self._reason(best, kept, search)
         if self.status_ == "interrupted":
             warnings.warn(
                 "LearnedMetric was interrupted; its metric is the best so far. Fit again for a better one.",
@@ -281,8 +297,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The public numbers of a candidate for the columns that were kept."""
         n_columns = len(self._columns.varies)
         self.kernel_, self.penalty_ = best.family.kernel(), best.ridge
-        self.components_ = np.zeros((n_columns, max(1, len(kept))))
-        self.components_[kept, : len(kept)] = best.components
+        components = best.components
+        self.components_ = np.zeros((n_columns, max(1, components.shape[1])))
+        self.components_[kept, : components.shape[1]] = components
         weights = np.zeros(n_columns)
         weights[kept] = np.exp(best.log_weights)
         self.weights_ = weights[: self.n_features_in_]
@@ -290,7 +307,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _importance(self, best: Candidate, kept: Array) -> Array:
         """Root mean square slopes; those of a column and its indicator count together."""
         found = slopes(best.family, self._support, self._fit.coef) @ best.components.T
-        squares = np.mean(found**2, axis=(0, 1))
+        squares = np.mean(self._twins.together(found) ** 2, axis=(0, 1))
         sources = self._columns.sources()[kept]
         return np.sqrt(np.bincount(sources, squares, minlength=self.n_features_in_))
 
@@ -307,7 +324,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         what = "all columns are constant" if Y.shape[1] else "the targets are constant"
         self.reason_ = f"Nothing to learn: {what}."
 
-    def _reason(self, best: Candidate, search: Search, n_kept: int) -> str:
+    def _reason(self, best: Candidate, kept: Array, search: Search) -> str:
         """Why this metric, in a few sentences."""
         choice, shapes = search.choice, {"isotropic": "equal weights", "diagonal": "a weight for each column"}
         what = f"{best.family.name} with {shapes.get(best.shape, 'weights and a rotation of the columns')}"
@@ -329,9 +346,11 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         n_constant = int(np.count_nonzero(~self._columns.varies))
         if n_constant:
             parts.append(f"{n_constant} constant column{'s have' if n_constant > 1 else ' has'} the weight 0.")
-        n_left_out = len(self._columns.varies) - n_constant - n_kept
+        n_left_out = int(np.count_nonzero(~best.used))
         if n_left_out:
             parts.append(f"{n_left_out} columns that tell least of the targets by themselves have the weight 0.")
+        names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        parts += self._twins.words([names[j] for j in kept if j < len(names)])
         if search.status == "interrupted":
             parts.append("The search was interrupted.")
         return " ".join(parts)
@@ -346,35 +365,6 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[1])
-
-
-def _targets(y: Any, X: Array) -> Array:
-    """Targets as columns of numbers; labels that are not numbers give one column of ±1 for each class."""
-    if y is None:
-        raise ValueError("y must be given: LearnedMetric requires y to be passed, but the target y is None.")
-    values = np.asarray(y)
-    if values.dtype.kind in "OUSb" and values.ndim == 1:
-        try:
-            values = values.astype(np.float64) if values.dtype.kind == "O" else values
-        except (TypeError, ValueError):
-            values = values.astype(str)
-    if values.dtype.kind in "USb":
-        values = class_columns(np.unique(values, return_inverse=True)[1])
-    Y = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y")
-    check_consistent_length(X, Y)
-    return Y.reshape(len(Y), -1)
-
-
-def class_columns(codes: Array) -> Array:
-    """Columns of ±1 for numbered classes: one for two classes, else one for each."""
-    classes = np.unique(codes)
-    return np.where(codes[:, None] == (classes[1:] if len(classes) == 2 else classes), 1.0, -1.0)
-
-
-def _standardised(Y: Array) -> Array:
-    """Targets with mean 0 and variance 1, without those that are constant."""
-    columns = Columns.fit(Y)
-    return columns.transform(Y)[:, columns.varies]
 
 
 def _percent(share: float) -> str:

@@ -81,28 +81,60 @@ class ProfileLikelihood:
         B = self._X * np.exp(theta[:-1])[self._groups]
         A = B if self._rotation is None else B @ self._rotation
         self._pairs.fill(A)
-        regression, C, half_log_det = self._solve(ridge)
-        n, n_targets = self._Y.shape
-        value = 0.5 * float(np.mean(np.log(regression.variance))) + half_log_det / n
-        alpha = regression.coef / np.sqrt(2.0 * n * n_targets * regression.variance)
+        value, C, alpha, of_ridge = _evaluated(self._pairs, self._Y, ridge)
+        n = len(self._Y)
         turned = B if self._rotation is None else A @ self._rotation.T
         of_columns = self._pairs.gradient(B, turned, C, alpha, 0.5 / n)
-        of_ridge = ridge * (0.5 * float(np.trace(C)) / n - float(np.sum(alpha**2)))
         gradient = np.append(np.bincount(self._groups, of_columns, self.n_groups), of_ridge)
         deviation = theta[:-1] - theta[:-1].mean()
         value += self._prior / n * float(deviation @ deviation)
         gradient[:-1] += 2.0 * self._prior / n * deviation
         return value, gradient
 
-    def _solve(self, ridge: float) -> tuple[Regression, Array, float]:
-        """The regression, the inverse below its diagonal, and half the logarithm of the determinant."""
-        K, n = self._pairs.K, len(self._Y)
-        np.fill_diagonal(K, 1.0 + ridge)
-        factor = _checked(dpotrf(K.T, lower=0, clean=0, overwrite_a=1))  # below the diagonal of K
-        solution = _checked(dpotrs(factor, np.column_stack([np.ones(n), self._Y]), lower=0))
-        half_log_det = float(np.log(np.diagonal(factor)).sum())
-        C = _checked(dpotri(factor, lower=0, overwrite_c=1)).T
-        return _regression(solution, self._Y), C, half_log_det
+
+class ScaleLikelihood:
+    """The same objective as a function of one factor of all weights, and of the ridge.
+
+    Distances are computed once, so that an evaluation costs n³ + n², however many columns there are. All weights change
+    together, and the prior is left out.
+
+    Parameters
+    ----------
+    family : Family
+        What r is.
+    A : array of shape (n, d)
+        Rows of a metric, by whose distances the factor is counted.
+    Y : array of shape (n, n_targets)
+        Standardised targets.
+    """
+
+    def __init__(self, family: Family, A: Array, Y: Array):
+        self._Y, self._pairs = Y, Pairs(family, len(A))
+        self._pairs.fill(A)
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """F and its gradient at theta, the logarithms of the factor and of the ridge."""
+        factor, ridge = (float(np.exp(value)) for value in theta)
+        self._pairs.fill_scaled(factor)
+        value, C, alpha, of_ridge = _evaluated(self._pairs, self._Y, ridge)
+        return value, np.array([self._pairs.scale_gradient(factor, C, alpha, 0.5 / len(self._Y)), of_ridge])
+
+
+def _evaluated(pairs: Pairs, Y: Array, ridge: float) -> tuple[float, Array, Array, float]:
+    """F without its prior; C below its diagonal and alpha, of which S is made; and dF/dlog s.
+
+    The kernel matrix of the pairs is overwritten.
+    """
+    K, (n, n_targets) = pairs.K, Y.shape
+    np.fill_diagonal(K, 1.0 + ridge)
+    factor = _checked(dpotrf(K.T, lower=0, clean=0, overwrite_a=1))  # below the diagonal of K
+    regression = _regression(_checked(dpotrs(factor, np.column_stack([np.ones(n), Y]), lower=0)), Y)
+    half_log_det = float(np.log(np.diagonal(factor)).sum())
+    C = _checked(dpotri(factor, lower=0, overwrite_c=1)).T
+    value = 0.5 * float(np.mean(np.log(regression.variance))) + half_log_det / n
+    alpha = regression.coef / np.sqrt(2.0 * n * n_targets * regression.variance)
+    of_ridge = ridge * (0.5 * float(np.trace(C)) / n - float(np.sum(alpha**2)))
+    return value, C, alpha, of_ridge
 
 
 def regression(family: Family, A: Array, Y: Array, ridge: float) -> Regression:
@@ -112,6 +144,21 @@ def regression(family: Family, A: Array, Y: Array, ridge: float) -> Regression:
     np.fill_diagonal(pairs.K, 1.0 + ridge)
     factor = _checked(dpotrf(pairs.K.T, lower=0, clean=0, overwrite_a=1))
     return _regression(_checked(dpotrs(factor, np.column_stack([np.ones(len(Y)), Y]), lower=0)), Y)
+
+
+def left_out_error(family: Family, A: Array, coef: Array, ridge: float) -> float:
+    """Mean squared error of predicting each row from all others, by the coefficients of their regression.
+
+    The residuals are coef_i / P_ii, with P = C - C11ᵀC / 1ᵀC1.
+    """
+    pairs = Pairs(family, len(A))
+    pairs.fill(A)
+    np.fill_diagonal(pairs.K, 1.0 + ridge)
+    factor = _checked(dpotrf(pairs.K.T, lower=0, clean=0, overwrite_a=1))
+    of_constant = _checked(dpotrs(factor, np.ones(len(A)), lower=0))
+    C = _checked(dpotri(factor, lower=0, overwrite_c=1))
+    P = np.diagonal(C) - of_constant**2 / of_constant.sum()
+    return float(np.mean((coef / P[:, None]) ** 2))
 
 
 def _regression(solution: Array, Y: Array) -> Regression:

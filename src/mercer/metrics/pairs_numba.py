@@ -43,6 +43,19 @@ def _distances(columns, i, n, kind, r):  # type: ignore[no-untyped-def]
             r[k] *= 0.5
 
 
+@njit(inline="always", **_COMPILE)
+def _entries_of_s(C, alpha, share, i, g):  # type: ignore[no-untyped-def]
+    """Write S_ik = share C_ik - Σ_c alpha_ci alpha_ck of row i and all rows k before it."""
+    inverse = C[i]
+    for k in range(i):
+        g[k] = share * inverse[k]
+    for c in range(len(alpha)):
+        row = alpha[c]
+        own = row[i]
+        for k in range(i):
+            g[k] -= own * row[k]
+
+
 @compiled(void(_ROWS, int64, int64, int64, float64[:, ::1], float64[:, ::1]), **_COMPILE)
 def fill(columns, start, stop, kind, R, K):  # type: ignore[no-untyped-def]
     """Write r and exp(-r) for rows from `start` to `stop` against all rows before them."""
@@ -51,6 +64,29 @@ def fill(columns, start, stop, kind, R, K):  # type: ignore[no-untyped-def]
         _distances(columns, i, i, kind, r)
         for k in range(i):
             values[k] = power_of_two(-_LOG2_E * r[k])
+
+
+@compiled(void(int64, int64, float64, float64[:, ::1], float64[:, ::1]), **_COMPILE)
+def fill_scaled(start, stop, factor, R, K):  # type: ignore[no-untyped-def]
+    """Write exp(-factor r) for rows from `start` to `stop` against all rows before them."""
+    for i in range(start, stop):
+        r, values = R[i], K[i]
+        for k in range(i):
+            values[k] = power_of_two(-_LOG2_E * factor * r[k])
+
+
+@compiled(
+    void(int64, int64, float64, float64[:, ::1], _ROWS, _ROWS, float64, float64[::1]), **_COMPILE
+)  # fmt: skip
+def add_scale_gradient(start, stop, factor, R, C, alpha, share, total):  # type: ignore[no-untyped-def]
+    """Add Σ_k S_ik exp(-factor r_ik) factor r_ik over rows i from `start` to `stop` and all rows k before them."""
+    g = np.empty(stop)
+    for i in range(start, stop):
+        r = R[i]
+        _entries_of_s(C, alpha, share, i, g)
+        for k in range(i):
+            scaled = factor * r[k]
+            total[0] += g[k] * scaled * power_of_two(-_LOG2_E * scaled)
 
 
 @compiled(
@@ -65,14 +101,8 @@ def add_gradient(columns, turned, start, stop, kind, R, C, alpha, share, sums): 
     """
     g = np.empty(stop)
     for i in range(start, stop):
-        r, inverse = R[i], C[i]
-        for k in range(i):
-            g[k] = share * inverse[k]
-        for c in range(len(alpha)):
-            row = alpha[c]
-            own = row[i]
-            for k in range(i):
-                g[k] -= own * row[k]
+        r = R[i]
+        _entries_of_s(C, alpha, share, i, g)
         for k in range(i):
             g[k] *= power_of_two(-_LOG2_E * r[k])
         if kind == EUCLIDEAN:

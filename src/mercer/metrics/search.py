@@ -74,8 +74,8 @@ class Search:
         self._X, self._Y, self._families, self._rotation = X[order], Y[order], families, rotation
         self.refined = order[:refine_rows]
         splits = split_rows(ranks, rows) if len(distinct_rows(X)[0]) >= TUNING.least_distinct else []
-        self.choice = Choice(splits, are_classes(Y))
         self._learner = Learner(groups, prior, self._watch)
+        self.choice = Choice(splits, are_classes(Y), self._learner.selected(X, Y))
         self._callback, self._verbose = callback, verbose
         self.best: Candidate | None = None
         self.n_iter, self.status = 0, "optimal"

@@ -49,8 +49,10 @@ class Tuning:
         How often the columns are rotated.
     least_gain : float
         Share by which a rotation must lower the error to be kept.
+    unclear : float
+        Ridges whose log-likelihood is less by no more than this are as likely as the best, where nothing was found.
     most_columns : int
-        With more columns those with the largest marginal relevance are kept.
+        With more columns diagonal metrics use those with the largest marginal relevance.
     n_bins : int
         Bins of the marginal relevance.
     """
@@ -83,6 +85,7 @@ class Tuning:
     fold_rows: int = 600
     n_turns: int = 2
     least_gain: float = 0.03
+    unclear: float = 2.0
     most_columns: int = 200
     n_bins: int = 10
 

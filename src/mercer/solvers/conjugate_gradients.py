@@ -132,6 +132,7 @@ class ConjugateGradients(Solver):
         tol: float = 1e-8,
         max_iter: int | None = None,
         verbose: bool = False,
+        callback: Any = None,
     ) -> list[SolverResult]:
         """Solve programs that differ in y alone together: a product with several columns costs little more than one.
 
@@ -149,8 +150,8 @@ class ConjugateGradients(Solver):
         >>> [result.status for result in solver.solve_all(problems, solver.preconditioner(problems[0]))]
         ['optimal', 'optimal']
         """
-        check_options(tol, max_iter, f"solver {self.name!r}")
-        options = Options(None, tol, max_iter, None, verbose, 0)
+        check_options(tol, max_iter, f"solver {self.name!r}", callback)
+        options = Options(None, tol, max_iter, callback, verbose, 0)
         free = [free_fit(problem) for problem in problems]
         left = [j for j, d in enumerate(free) if d is None]
         some = [problems[j] for j in left]
