@@ -102,7 +102,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 f"memory of {type(self).__name__} must be a number of bytes > 0, got {self.memory!r}; the default is "
                 "2**30."
             )
-        default = _default_kernel if self.metric is None else self._kernel_of_metric
+        default = default_kernel if self.metric is None else self._kernel_of_metric
         self.kernel_ = clone(self.kernel) if self.kernel is not None else default(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -344,7 +344,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         return tags
 
 
-def _default_kernel(X: Any) -> Gaussian:
+def default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
     return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
 

@@ -31,4 +31,4 @@ def learned_metric(machine: Any) -> LearnedMetric:
     """The metric that a machine asks for, not yet fitted."""
     if isinstance(machine.metric, LearnedMetric):
         return clone(machine.metric)
-    return LearnedMetric(verbose=machine.verbose)
+    return LearnedMetric(verbose=getattr(machine, "verbose", False))
