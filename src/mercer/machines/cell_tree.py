@@ -56,7 +56,7 @@ class CellTree:
     >>> Z = np.linspace(0.0, 1.0, 101)[:, None]
     >>> tree = CellTree.build(Z, max_rows=60, overlap=0.1)
     >>> [(len(part.rows), float(part.weights.sum().round(6))) for part in tree.parts(Z)]
-    [(54, 50.5), (53, 50.5)]
+    [(54, 50.0), (55, 51.0)]
     """
 
     directions: Array
