@@ -65,7 +65,7 @@ def test_weights_are_a_partition_of_unity_and_cells_are_small(overlap):
         sizes.append(np.count_nonzero(rows < len(X)))
     np.testing.assert_allclose(total, 1.0, atol=1e-14)
     assert len(sizes) == tree.n_cells == len(tree.low) + 1
-    assert 20 <= min(sizes)
+    assert min(sizes) >= 20
     assert max(sizes) <= 60
     assert (sum(sizes) > len(X)) == (overlap > 0)
     assert np.all(tree.children.max(axis=1) > -1 - tree.n_cells)

@@ -56,6 +56,11 @@ class Cell:
         return result
 
     @property
+    def support(self) -> Array:
+        """Positions of the support vectors among the rows of the cell."""
+        return np.concatenate([np.zeros(0, dtype=np.intp), *(machine.support_ for machine in self._machines)])
+
+    @property
     def stories(self) -> list[tuple[float, str, int]]:
         """Gap, status and number of iterations of each function."""
         if self.ended:

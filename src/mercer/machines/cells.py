@@ -220,6 +220,13 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
         cells = zip(self.cells_, self.rows_, strict=True)
         return CellCertificates([cell.certificates(Z[rows], targets[rows], weight[rows]) for cell, rows in cells])
 
+    @property
+    def support_(self) -> Array:
+        """Positions of the training rows that are support vectors in a cell."""
+        check_is_fitted(self, "cells_")
+        cells = zip(self.cells_, self.rows_, strict=True)
+        return np.unique(np.concatenate([rows[cell.support] for cell, rows in cells]))
+
     def _machine(self) -> Any:
         return KernelRidge(metric="learned") if self.machine is None else self.machine
 
