@@ -20,6 +20,7 @@ _ESTIMATORS = {
     "OneClassMachine": "machines",
     "KernelRidge": "machines",
     "QuantileBand": "machines",
+    "CellMachine": "machines",
     "RejectingClassifier": "machines",
     "LearnedMetric": "metrics",
     "RelevantDimensions": "relevance",

@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils import get_tags
 
 from mercer import (
+    CellMachine,
     DiffusionMap,
     KernelFeatureAnalysis,
     KernelPCA,
@@ -44,6 +45,7 @@ ESTIMATORS = [
     KernelRidge(Gaussian(1.0), penalties=0.1, solver="conjugate_gradients", warm_start=True),
     KernelRidge(Precomputed()),
     QuantileBand(Gaussian(1.0)),
+    CellMachine(KernelRidge(Exponential(1.0)), max_rows=200),
     RejectingClassifier(SupportVectorClassifier(Linear())),
     KernelPCA(2),
     KernelPCA(2, eigen_solver="lanczos", random_state=0),

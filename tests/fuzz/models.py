@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -87,6 +88,11 @@ def specimens():
     for name, (target, settings) in MACHINES.items():
         problem = LearningProblem.read(table_from_frame(table()), target)
         files[name] = Specimen("machine", 0, model_bytes(stored_machine(fit_machine(problem, settings).model)))
+    with patch.multiple("mercer.report.large_tables", MOST_TOGETHER=30, ROWS_OF_CELL=20):
+        for target in ("y", "kind"):
+            problem = LearningProblem.read(table_from_frame(table()), target)
+            model = fit_machine(problem, MachineSettings(kernel="gaussian")).model
+            files[f"cells of {target}"] = Specimen("machine", 0, model_bytes(stored_machine(model)))
     return files
 
 

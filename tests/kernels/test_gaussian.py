@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mercer.kernels import Gaussian
+from mercer.kernels import Exponential, Gaussian
 from mercer.kernels.gaussian import add_gaussian_products, compiled_rows, few_vectors, gaussian_tile
 from mercer.kernels.gram import Gram
-from mercer.kernels.stationary import Stationary
 
 rng = np.random.default_rng(0)
 
@@ -83,12 +83,28 @@ def test_what_compiled_loops_leave_to_matrix_products():
     assert not few_vectors(np.ones((3, 1), dtype=np.float32))
 
 
-def test_the_two_ways_agree():
-    X = rng.normal(size=(400, 6))
-    sides = Gaussian()._prepare(X, None)
-    np.testing.assert_allclose(
-        Gaussian()._tile(sides.left, sides.right), Stationary._tile(Gaussian(), sides.left, sides.right), atol=1e-14
-    )
+@pytest.mark.parametrize("kernel", [Gaussian, Exponential])
+def test_the_two_ways_agree(kernel):
+    class Formed(kernel):
+        _compiled_kind = None
+
+    X, v = rng.normal(size=(400, 6)), rng.normal(size=400)
+    np.testing.assert_allclose(kernel(1.5)(X, X + 1.0), Formed(1.5)(X, X + 1.0), atol=1e-14)
+    np.testing.assert_allclose(Gram(kernel(1.5), X) @ v, Gram(Formed(1.5), X) @ v, atol=1e-14 * np.abs(v).sum())
+
+
+@pytest.mark.parametrize("n_dims", [1, 8, 32])
+@pytest.mark.parametrize("n_vectors", [1, 3])
+def test_products_with_exponentials_of_distances_are_not_formed(n_dims, n_vectors):
+    X, V = rng.normal(size=(900, n_dims)), rng.normal(size=(900, n_vectors))
+    X[500:600] = X[:100] + 1e-9  # near the kink
+    rate = rng.uniform(0.5, 2.0, size=n_dims).tolist()
+    K = np.exp(-cdist(X * rate, X * rate))
+    np.testing.assert_allclose(Exponential(rate)(X), K, atol=2e-14)
+    sides = Exponential(rate)._prepare(X, None)
+    assert not Exponential(rate)._forms_tiles(sides.left, sides.right, V)
+    np.testing.assert_allclose(Gram(Exponential(rate), X) @ V, K @ V, atol=2e-14 * np.abs(V).sum(axis=0).max())
+    np.testing.assert_allclose(Gram(Exponential(rate), X, X[:40]) @ V[:40], K[:, :40] @ V[:40], atol=1e-12)
 
 
 def test_a_few_hundred_rows_do_not_load_numba():

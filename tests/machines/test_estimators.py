@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
+    CellMachine,
     KernelRidge,
     NuSupportVectorClassifier,
     NuSupportVectorRegressor,
@@ -29,6 +30,9 @@ from mercer.losses import Logistic
         KernelRidge(),
         QuantileBand(),
         QuantileBand(calibrate=True, random_state=0),
+        CellMachine(KernelRidge()),
+        CellMachine(SupportVectorClassifier()),
+        CellMachine(QuantileBand()),
     ]
 )
 def test_estimator_checks(estimator, check):
@@ -45,4 +49,15 @@ def test_estimator_checks(estimator, check):
     },
 )
 def test_estimator_checks_with_probabilities(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore:The Gram matrix of:UserWarning")
+@parametrize_with_checks(
+    [CellMachine(KernelRidge(), max_rows=20), CellMachine(SupportVectorClassifier(), max_rows=20)],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "rows that are repeated count for the size of cells",
+    },
+)
+def test_estimator_checks_in_several_cells(estimator, check):
     check(estimator)

@@ -12,6 +12,7 @@ from mercer.kernels.base import Array, Kernel, Sides, finite
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.exponential import exp_of_negative
 from mercer.kernels.gaussian import add_gaussian_products, are_many_rows, few_vectors, gaussian_tile
+from mercer.kernels.kinds_numba import CITY_BLOCK
 
 # With more columns it takes longer to evaluate a matrix again than to fetch it from memory.
 _FEW_COLUMNS = 16
@@ -102,14 +103,14 @@ class ProductLaplace(Kernel):
 
     def _tile(self, left: Array, right: Array) -> Array:
         if are_many_rows(left, right):
-            return gaussian_tile(left, right, city_block=True)
+            return gaussian_tile(left, right, kind=CITY_BLOCK)
         return exp_of_negative(cdist(left, right, "cityblock"), 1.0)
 
     def _add_products(
         self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
     ) -> None:
         if few_vectors(V) and are_many_rows(left, right):
-            add_gaussian_products(left, right, V, sums, W, transposed_sums, city_block=True)
+            add_gaussian_products(left, right, V, sums, W, transposed_sums, kind=CITY_BLOCK)
         else:
             super()._add_products(left, right, V, sums, W, transposed_sums)
 

@@ -1,6 +1,6 @@
 """Gaussian tiles and products by compiled loops, where these are faster than products of matrices.
 
-And those of exponentials of city-block distances, which are no product of matrices.
+And those of exponentials of distances: of city-block ones, which are no product of matrices, and of Euclidean ones.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.kinds_numba import GAUSSIAN
 from mercer.kernels.tiles import TILE
 
 Array = NDArray[Any]
@@ -50,22 +51,22 @@ def few_vectors(V: Array) -> bool:
     return V.dtype == np.float64 and 1 <= V.shape[1] <= _FEW_VECTORS
 
 
-def gaussian_tile(X: Array, Y: Array, *, city_block: bool = False) -> Array:
-    """exp(-|x - y|² / 2) for rows X against Y, in their precision; or the exponential of city-block distances."""
+def gaussian_tile(X: Array, Y: Array, *, kind: int = GAUSSIAN) -> Array:
+    """The Gram matrix of one of the kinds of kernels for rows X against Y, in their precision."""
     from mercer.kernels.gram.gaussian_numba import BLOCK
 
     if len(Y) < min(len(X), BLOCK):  # the loops run along Y
-        return gaussian_tile(Y, X, city_block=city_block).T
+        return gaussian_tile(Y, X, kind=kind).T
     out = np.empty((len(X), len(Y)), dtype=X.dtype)
-    fill_gaussian_tile(X, Y, out, city_block=city_block)
+    fill_gaussian_tile(X, Y, out, kind=kind)
     return out
 
 
-def fill_gaussian_tile(X: Array, Y: Array, out: Array, *, city_block: bool = False) -> None:
-    """Write exp(-|x - y|² / 2) for rows X against Y, in their precision; or the exponential of city-block distances."""
+def fill_gaussian_tile(X: Array, Y: Array, out: Array, *, kind: int = GAUSSIAN) -> None:
+    """Write the Gram matrix of one of the kinds of kernels for rows X against Y, in their precision."""
     from mercer.kernels.gram.gaussian_numba import fill
 
-    fill(X, Y, out, city_block)
+    fill(X, Y, out, kind)
 
 
 def add_gaussian_products(
@@ -76,11 +77,9 @@ def add_gaussian_products(
     W: Array | None = None,
     transposed_sums: Array | None = None,
     *,
-    city_block: bool = False,
+    kind: int = GAUSSIAN,
 ) -> None:
-    """Add K V to sums and, where W is given, Kᵀ W to transposed_sums, for K = exp(-|x - y|² / 2) of rows X against Y.
-
-    Or for the exponential of city-block distances.
+    """Add K V to sums and, where W is given, Kᵀ W to transposed_sums, for the Gram matrix K of rows X against Y.
 
     Sums are in double precision; rows and right-hand sides have one precision, double or single.
     """
@@ -92,6 +91,6 @@ def add_gaussian_products(
     elif W is None:
         W, transposed_sums = np.empty((0, n_vectors), V.dtype), np.empty((0, n_vectors))
     if narrow:
-        add_products(Y, X, W, transposed_sums, V, sums, city_block)
+        add_products(Y, X, W, transposed_sums, V, sums, kind)
     else:
-        add_products(X, Y, V, sums, W, transposed_sums, city_block)
+        add_products(X, Y, V, sums, W, transposed_sums, kind)

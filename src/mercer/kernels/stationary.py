@@ -13,7 +13,15 @@ from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimensi
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.distances import distance_sides, n_columns_of, squared_distance_tile
 from mercer.kernels.exponential import exp_of_negative
-from mercer.kernels.gaussian import add_gaussian_products, are_compiled, compiled_rows, few_vectors, gaussian_tile
+from mercer.kernels.gaussian import (
+    add_gaussian_products,
+    are_compiled,
+    compiled_rows,
+    few_vectors,
+    gaussian_tile,
+    plain_rows,
+)
+from mercer.kernels.kinds_numba import EUCLIDEAN, GAUSSIAN
 from mercer.kernels.spectra import radial_fourier
 from mercer.kernels.widths import median_distance
 
@@ -35,6 +43,7 @@ class Stationary(Kernel):
     takes_sparse = True
     _exact_near_zero = False
     _length_parameter: str | None = None
+    _compiled_kind: int | None = None  # of the kernels that compiled loops know
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
@@ -116,8 +125,22 @@ class Stationary(Kernel):
         return distance_sides(X, Y, self._length(X.shape[1]))
 
     def _tile(self, left: Any, right: Any) -> Array:
+        if self._compiled_kind is not None and (rows := compiled_rows(left, right)) is not None:
+            return gaussian_tile(*rows, kind=self._compiled_kind)
         s2 = squared_distance_tile(left, right, exact_near_zero=self._exact_near_zero)
         return self._profile(s2, n_columns_of(left))
+
+    def _add_products(
+        self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
+    ) -> None:
+        if self._compiled_kind is None or self._forms_tiles(left, right, V):
+            super()._add_products(left, right, V, sums, W, transposed_sums)
+        else:
+            rows, kind = plain_rows(left, right), self._compiled_kind
+            add_gaussian_products(*rows, V, sums, W, transposed_sums, kind=kind)
+
+    def _forms_tiles(self, left: Any, right: Any, V: Array) -> bool:
+        return self._compiled_kind is None or not (few_vectors(V) and are_compiled(left, right))
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         n_rows = left[1].size if isinstance(left, tuple) else len(left)
@@ -155,6 +178,7 @@ class Gaussian(Stationary):
 
     _length_parameter = "width"
     _is_gaussian = True
+    _compiled_kind = GAUSSIAN
 
     def __init__(self, width: Any = 1.0):
         self.width = width
@@ -164,22 +188,6 @@ class Gaussian(Stationary):
 
     def _profile(self, s2: Array, n_dims: int | None) -> Array:
         return exp_of_negative(s2, 0.5)
-
-    def _tile(self, left: Any, right: Any) -> Array:
-        rows = compiled_rows(left, right)
-        return super()._tile(left, right) if rows is None else gaussian_tile(*rows)
-
-    def _add_products(
-        self, left: Any, right: Any, V: Array, sums: Array, W: Array | None = None, transposed_sums: Array | None = None
-    ) -> None:
-        rows = compiled_rows(left, right) if few_vectors(V) else None
-        if rows is None:
-            super()._add_products(left, right, V, sums, W, transposed_sums)
-        else:
-            add_gaussian_products(*rows, V, sums, W, transposed_sums)
-
-    def _forms_tiles(self, left: Any, right: Any, V: Array) -> bool:
-        return not (few_vectors(V) and are_compiled(left, right))
 
     def _gaussian_rows(self, sides: Sides) -> Array | None:
         if isinstance(sides.right, tuple) or n_columns_of(sides.right) > _FEW_COLUMNS:
@@ -212,7 +220,7 @@ class Exponential(Stationary):
     Notes
     -----
     Spectrum 2^(d/2) π^(-1/2) rate Γ((d+1)/2) (rate² + ω²)^(-(d+1)/2); eq. (3.51) of [Smola1998]_ has another Γ.
-    Small distances are computed again from differences, since k has a kink at zero.
+    Small distances, or all where compiled loops take them, are computed from differences, since k has a kink at zero.
 
     Examples
     --------
@@ -224,6 +232,7 @@ class Exponential(Stationary):
 
     _exact_near_zero = True
     _length_parameter = "rate"
+    _compiled_kind = EUCLIDEAN
 
     def __init__(self, rate: Any = 1.0):
         self.rate = rate

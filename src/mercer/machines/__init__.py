@@ -2,6 +2,8 @@
 
 from mercer.machines.bands import QuantileBand
 from mercer.machines.calibration import Calibration
+from mercer.machines.cell import CellCertificates
+from mercer.machines.cells import CellMachine
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.nu import NuSupportVectorClassifier, NuSupportVectorRegressor
 from mercer.machines.one_class import OneClassMachine
@@ -19,6 +21,8 @@ __all__ = [
     "OneClassMachine",
     "KernelRidge",
     "QuantileBand",
+    "CellMachine",
+    "CellCertificates",
     "RejectingClassifier",
     "Rejection",
     "RejectionCurve",

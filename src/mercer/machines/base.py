@@ -112,7 +112,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 f"memory of {type(self).__name__} must be a number of bytes > 0, got {self.memory!r}; the default is "
                 "2**30."
             )
-        default = _default_kernel if self.metric is None else self._kernel_of_metric
+        default = default_kernel if self.metric is None else self._kernel_of_metric
         self.kernel_ = clone(self.kernel) if self.kernel is not None else default(X)
         regularizer = as_regularizer(self.regularizer)
         if regularizer.needs_positive_kernel and self.kernel_.order is None:
@@ -288,7 +288,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         machine = clone(self)
         machine._shared = []
         for i in np.argsort(values):
-            C = _scaled(self.C, float(values[i]))
+            C = scaled_weights(self.C, float(values[i]))
             machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
             machine._known_metric = getattr(machine, "metric_", None)  # one for all weights
@@ -357,12 +357,12 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         return tags
 
 
-def _default_kernel(X: Any) -> Gaussian:
+def default_kernel(X: Any) -> Gaussian:
     """A Gaussian scaled to the distinct rows, so that repeating a row is the same as weighing it."""
     return Gaussian.scaled_to(X[distinct_rows(X)[0]] if sparse.issparse(X) else np.unique(X, axis=0))
 
 
-def _scaled(C: Any, factor: float) -> Any:
+def scaled_weights(C: Any, factor: float) -> Any:
     """A multiple of a C that differs by side or by sample; the factor itself in place of a single number."""
     if isinstance(C, tuple):
         return tuple(factor * np.asarray(side, dtype=np.float64) for side in C)

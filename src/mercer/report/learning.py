@@ -30,6 +30,7 @@ from mercer.machines.bands import folds_to_fit
 from mercer.machines.classifier import N_FOLDS
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
+from mercer.report.large_tables import machine_for, runs_for, set_calibration, without_callbacks
 from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees
@@ -336,27 +337,25 @@ class _Fitter:
         calibrates = target.classes is not None and self._first is None and _has_folds(parts.loss, y)
         n_runs = n_machines * (1 + N_FOLDS if calibrates else 1)
         n_runs += 0 if share is None else 2 * (1 + folds_to_fit(len(X)))
-        course = _Course(self._stages, n_runs)
+        n_rows = len(self._problem.X)
+        course = _Course(self._stages, n_runs * runs_for(n_rows))
         kernel, C = parts.choice.kernel, parts.weight(parts.loss)
         machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course)
         if calibrates:
             machine.set_params(probability=True, random_state=self._settings.seed)
-        machine.fit(X, y)
+        machine = machine_for(n_rows, machine).fit(X, y)
         if self._first is not None and target.classes is not None and _knows_all_classes(self._first):
-            known = self._first.machine.calibration_
-            machine.set_params(probability=known is not None).calibration_ = known
+            set_calibration(machine, self._first.machine.calibration_)
         self.stopped = "interrupted" in np.ravel(machine.status_)
         band = None
         if share is not None and not self.stopped:
             weight = parts.weight(Quantile((1 + share) / 2))
             band = QuantileBand(kernel, coverage=share, C=weight, tol=_TOL, calibrate=True, callback=course)
             try:
-                band.set_params(random_state=self._settings.seed).fit(X, y)
+                band = machine_for(n_rows, band.set_params(random_state=self._settings.seed)).fit(X, y)
             except KeyboardInterrupt:
                 band, self.stopped = None, True
-        # Who watches is not for the model file.
-        for estimator in (machine, *((band, band.lower_, band.upper_) if band is not None else ())):
-            estimator.set_params(callback=None)
+        without_callbacks([machine] if band is None else [machine, band])
         seen = SeenRows.of(given, seed=self._settings.seed)
         metric = None if parts.choice.learned is None else parts.choice.learned.rows
         model = MachineModel(machine, band, self._problem.schema, target, seen, metric)

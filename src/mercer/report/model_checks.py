@@ -24,7 +24,7 @@ from mercer.graphs.searches import Approximate, Tree
 from mercer.kernels import Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Product
 from mercer.losses import Hinge, Logistic, SquaredHinge
-from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
+from mercer.machines import CellMachine, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.calibration import Calibration
 from mercer.machines.parametric import ParametricPart
 from mercer.manifolds import (
@@ -46,6 +46,7 @@ from mercer.manifolds.ukr.rows import DataRows
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.quantizers.costs import SquaredCost
+from mercer.report.cell_checks import check_cells
 from mercer.report.model_archives import Refused
 from mercer.report.stored_values import (
     attribute,
@@ -81,10 +82,15 @@ def check_map(estimator: Any, method: str, n_columns: int, dim: int) -> None:
 
 def check_machine(machine: Any, n_columns: int, n_classes: int | None) -> None:
     """Refuse an estimator that is not a machine for rows with so many columns, of numbers or of so many classes."""
-    _check_type(machine, SupportVectorRegressor if n_classes is None else SupportVectorClassifier, "the machine")
-    check_names(machine)
-    equal(machine, "n_features_in_", n_columns)
-    _machine(machine, n_columns, 1 if n_classes is None or n_classes == 2 else n_classes)
+    kind = SupportVectorRegressor if n_classes is None else SupportVectorClassifier
+    if type(machine) is CellMachine:
+        check_names(machine)
+        check_cells(machine, kind, n_columns, n_classes, _machine)
+    else:
+        _check_type(machine, kind, "the machine")
+        check_names(machine)
+        equal(machine, "n_features_in_", n_columns)
+        _machine(machine, n_columns, 1 if n_classes is None or n_classes == 2 else n_classes)
     if n_classes is not None:
         texts(machine, "classes_", n_classes)
         part(machine, "loss_", Hinge, SquaredHinge, Logistic)
@@ -95,13 +101,13 @@ def check_machine(machine: Any, n_columns: int, n_classes: int | None) -> None:
 
 def check_band(band: Any, n_columns: int) -> None:
     """Refuse what is not a band around predictions."""
+    if type(band) is CellMachine:
+        check_names(band)
+        check_cells(band, QuantileBand, n_columns, None, lambda machine, d, _: _band(machine, d))
+        return
     _check_type(band, QuantileBand, "the band")
     check_names(band)
-    number(band, "margin_")
-    for name in ("lower_", "upper_"):
-        machine = part(band, name, SupportVectorRegressor)
-        equal(machine, "n_features_in_", n_columns)
-        _machine(machine, n_columns, 1)
+    _band(band, n_columns)
 
 
 def check_names(value: Any, seen: set[int] | None = None) -> None:
@@ -372,6 +378,14 @@ def _machine(machine: Any, d: int, n_functions: int) -> None:
     floats(machine, "dual_coef_", n_support, *columns)
     n_columns = _parametric_part(part(machine, "_part", ParametricPart), d)
     floats(machine, "parametric_coef_", n_columns, *columns)
+
+
+def _band(band: QuantileBand, d: int) -> None:
+    number(band, "margin_")
+    for name in ("lower_", "upper_"):
+        machine = part(band, name, SupportVectorRegressor)
+        equal(machine, "n_features_in_", d)
+        _machine(machine, d, 1)
 
 
 def _parametric_part(parametric: ParametricPart, d: int) -> int:

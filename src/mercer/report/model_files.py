@@ -51,6 +51,7 @@ TRUSTED = (
     "mercer.losses.margin.Hinge", "mercer.losses.margin.Logistic", "mercer.losses.margin.SquaredHinge",
     "mercer.losses.powers.Huber", "mercer.losses.powers.Squared",
     "mercer.machines.bands.QuantileBand", "mercer.machines.calibration.Calibration",
+    "mercer.machines.cell.Cell", "mercer.machines.cell_tree.CellTree", "mercer.machines.cells.CellMachine",
     "mercer.machines.classifier.SupportVectorClassifier",
     "mercer.machines.parametric.ParametricPart", "mercer.machines.regressor.SupportVectorRegressor",
     "mercer.manifolds.density.Cells", "mercer.manifolds.density.ManifoldDensity",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.machines import CellMachine
 from mercer.report.kernel_choice import MetricRows
 from mercer.report.machine_models import MachineModel
 from mercer.report.map_models import MapModel
@@ -82,7 +83,7 @@ def load_machine(path: str | Path) -> MachineModel:
         n_seen = d if metric is None else len(metric.shift)
         check_machine(machine, n_seen, None if target.classes is None else len(target.classes))
         if band is not None:
-            if not hasattr(band, "margin_"):
+            if not isinstance(band, CellMachine) and not hasattr(band, "margin_"):
                 # Bands of the first model files had none, and later ones had it beside them.
                 vars(band)["margin_"] = facts.get("margin", 0.0)
             check_band(band, n_seen)
