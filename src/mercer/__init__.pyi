@@ -21,6 +21,7 @@ from mercer import (
 from mercer.components import KernelFeatureAnalysis, KernelPCA
 from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from mercer.machines import (
+    CellMachine,
     KernelRidge,
     NuSupportVectorClassifier,
     NuSupportVectorRegressor,
@@ -47,9 +48,9 @@ __all__ = [
     "__version__", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds",
     "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
     "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
-    "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "RejectingClassifier",
-    "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier", "KernelPCA",
-    "KernelFeatureAnalysis", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering", "VectorQuantizer",
-    "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
+    "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
+    "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",
+    "KernelPCA", "KernelFeatureAnalysis", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
+    "VectorQuantizer", "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
     "UnsupervisedKernelRegression", "DensityClassifier",
 ]  # fmt: skip

@@ -37,7 +37,9 @@ def check_metric(machine: Any) -> None:
 def learned_metric(machine: Any, X: Any, targets: list[Array]) -> LearnedMetric:
     """The metric that a machine asks for; the callback of the machine is told of the search, too."""
     given = machine.metric
-    metric = clone(given) if isinstance(given, LearnedMetric) else LearnedMetric(verbose=getattr(machine, "verbose", False))
+    metric = (
+        clone(given) if isinstance(given, LearnedMetric) else LearnedMetric(verbose=getattr(machine, "verbose", False))
+    )
     own = metric.callback
     if machine.callback is not None:
         metric.set_params(callback=_Watcher(machine.callback, own))

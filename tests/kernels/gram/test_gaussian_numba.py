@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.kernels.gaussian import CITY_BLOCK, EUCLIDEAN, GAUSSIAN
 from mercer.kernels.gram.gaussian_numba import BLOCK, add_products, fill
+from mercer.kernels.kinds_numba import CITY_BLOCK, EUCLIDEAN, GAUSSIAN
 
 PRECISIONS = [(np.float64, 1e-15), (np.float32, 3e-7)]
 
