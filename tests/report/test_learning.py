@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -175,3 +177,10 @@ def test_boosted_trees_in_steps_are_those_of_scikit_learn(n):
         expected = kind(random_state=0).fit(X, y).predict(X)
         found = boosted_trees_values(X, y, X, target, 0)
         assert (found == expected).all() if target.classes else np.allclose(found, expected)
+
+
+def test_a_few_held_out_rows_do_not_prefer_trees():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    few = replace(fit_machine(problem_of(X, X[:, 0]), MachineSettings(kernel="linear")), trees_are_better=True)
+    assert "cannot be told" in machine_verdict(few)
+    assert "prefer them" not in machine_verdict(few)

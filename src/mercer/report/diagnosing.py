@@ -73,16 +73,30 @@ class DiagnosisResult:
     @property
     def verdict(self) -> str:
         """What is the case, and what to do: by held-out rows, else by the components."""
+        if self.has_few_rows:
+            return (
+                f"with {len(self.problem.X)} rows it cannot be told whether there is anything to learn: {_FEWEST_ROWS} "
+                "or more are needed to hold some out"
+            )
         return self.model.diagnosis_.verdict if self.judged is None else self.judged.text
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are too few to hold some out, so that nothing can be said of noise."""
+        return len(self.problem.X) < _FEWEST_ROWS
 
     @property
     def learning_curve(self) -> LearningCurve | None:
         """Held-out errors against the number of rows: of the metric, else of the components."""
+        if self.has_few_rows:
+            return None
         return self.model.diagnosis_.learning_curve if self.judged is None else self.judged.curve
 
     @property
     def evidence(self) -> list[str]:
-        """The numbers that it rests on."""
+        """The numbers that it rests on; of few rows none."""
+        if self.has_few_rows:
+            return []
         of_components = self.model.diagnosis_.evidence
         if self.judged is None:
             return of_components
@@ -177,7 +191,8 @@ def _metrics_of_folds(
     problem: LearningProblem, chosen: LearnedMetric, parts: list[Any], seed: int, stages: Stages
 ) -> Iterator[LearnedMetric]:
     """The kernel that was chosen, with a metric that has not seen the rows that are held out."""
-    is_rotated = bool(np.any(chosen.components_ - np.diag(chosen.components_.diagonal())))
+    # Without a rotation each component is one column, whatever the number of columns that were dropped.
+    is_rotated = bool(np.any(np.count_nonzero(chosen.components_, axis=0) > 1))
     options = {"kernel": type(chosen.kernel_).__name__, "rotation": "auto" if is_rotated else "none"}
     share = 1.0 / len(parts)
     for i, part in enumerate(parts):

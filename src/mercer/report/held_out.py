@@ -47,8 +47,10 @@ class HeldOut:
         Losses of boosted trees that were fitted to the largest of these numbers of rows.
     trees_of_all : array of shape (n_held_out,)
         The same after learning from all rows that were not held out.
+    guess : array of shape (n_held_out,)
+        The same of the best constant.
     guess_error : float
-        Error of the best constant.
+        Its error on all rows.
     rows, values : arrays
         Positions of the rows that were held out, and what the kernel machine says of them.
     """
@@ -58,6 +60,7 @@ class HeldOut:
     kernel: Array
     trees: Array
     trees_of_all: Array
+    guess: Array
     guess_error: float
     rows: Array
     values: Array
@@ -97,8 +100,9 @@ def held_out_losses(
         trees.append(_of_trees(problem, labels, Split(part.learned[:fewest], part.held_out), seed))
         more = len(part.learned) > fewest and fewest == MOST_FITTED
         trees_of_all.append(_of_trees(problem, labels, part, seed) if more else trees[-1])
+    guess = np.concatenate([_of_guessing(labels, part) for part in parts])
     return HeldOut(
-        len(labels), sizes, np.hstack(kernel), np.concatenate(trees), np.concatenate(trees_of_all),
+        len(labels), sizes, np.hstack(kernel), np.concatenate(trees), np.concatenate(trees_of_all), guess,
         labels.guess_error, np.concatenate([part.held_out for part in parts]), np.vstack(values),
     )  # fmt: skip
 
@@ -125,6 +129,13 @@ def ridge_values(metric: LearnedMetric, A: Array, Y: Array, new_rows: Array) -> 
     offset = solution[:, 1:].sum(axis=0) / solution[:, 0].sum()
     coef = solution[:, 1:] - solution[:, :1] * offset
     return np.asarray(metric.kernel_(new_rows, A) @ coef + offset)
+
+
+def _of_guessing(labels: Labels, part: Split) -> Array:
+    """Losses of the mean of the other rows, or of their largest class."""
+    if labels.classes is not None:
+        return np.asarray(labels.y[part.held_out] != np.bincount(labels.y[part.learned]).argmax(), dtype=np.float64)
+    return labels.take(part.held_out).losses(labels.columns[part.learned].mean(axis=0))
 
 
 def _of_trees(problem: LearningProblem, labels: Labels, part: Split, seed: int) -> Array:

@@ -73,7 +73,7 @@ def machine_verdict(result: MachineResult) -> str:
     if np.isfinite(result.log_loss):
         text += f" The log loss of its probabilities is {result.log_loss:.3g}"
         text += f" (boosted trees: {result.trees_log_loss:.3g})." if np.isfinite(result.trees_log_loss) else "."
-    if result.trees_are_better:
+    if result.trees_are_better and n_held_out >= _FEWEST_HELD_OUT:
         text += " The trees are better than this machine, by more than chance: prefer them for this table."
     if n_held_out < _FEWEST_HELD_OUT:
         rows = counted(n_held_out, "row was", "rows were")
