@@ -23,8 +23,9 @@ def errors_of(kernel, trees, trees_of_all=None, guess=1.0):
     of_row = np.random.default_rng(0).chisquare(1, size=_ROWS)
     of_row /= of_row.mean()
     sizes = np.array([200, 400, 800])
+    of_all = (trees if trees_of_all is None else trees_of_all) * of_row
     return HeldOut(
-        1000, sizes, np.outer(kernel, of_row), trees * of_row, (trees if trees_of_all is None else trees_of_all) * of_row,
+        1000, sizes, np.outer(kernel, of_row), trees * of_row, of_all,
         guess * of_row, 1.0, np.arange(_ROWS), np.zeros((_ROWS, 1)),
     )  # fmt: skip
 

@@ -128,6 +128,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     >>> result.judged.noise_low < result.judged.noise_high < 0.5
     True
     """
+    problem = _near(problem)
     n = len(problem.X)
     fitted = min(n, MOST_FITTED)
     refuse_if_too_large(24.0 * fitted**2 + 24.0 * problem.X.size, f"diagnosing {n:,} rows")
@@ -135,13 +136,20 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     stages.begin(_FIRST)
     rows = _drawn(problem, seed)
     task = "regression" if problem.target.classes is None else "classification"
-    family = [Gaussian(float(width)) for width in widths_for(problem.X[rows], _WIDTHS)[::_FEW]]
-    model = RelevantDimensions(family, task=task).fit(problem.X[rows], problem.y[rows])
+    some = np.nan_to_num(problem.X[rows])
+    family = [Gaussian(float(width)) for width in widths_for(some, _WIDTHS)[::_FEW]]
+    model = RelevantDimensions(family, task=task).fit(some, problem.y[rows])
     result = DiagnosisResult(problem, model, rows, list(problem.notes))
     try:
         return _with_metric(result, task, seed, stages)
     except KeyboardInterrupt:
         return replace(result, partial=True)
+
+
+def _near(problem: LearningProblem) -> LearningProblem:
+    """The problem without rows whose targets are far from all others, of which the variance would tell alone."""
+    near = ~problem.far
+    return replace(problem, X=problem.X[near], y=problem.y[near], far=problem.far[near], rows=problem.rows[near])
 
 
 def _with_metric(first: DiagnosisResult, task: str, seed: int, stages: Stages) -> DiagnosisResult:
