@@ -207,3 +207,13 @@ def test_facts_of_targets():
 def test_forged_targets_are_refused(change, words):
     with pytest.raises(Refused, match=words):
         read_target(FACTS | change)
+
+
+def test_an_error_that_is_hardly_there_is_suspected():
+    """A column whose square is the target: neither values nor their order correlate."""
+    X, _, rng = rows_and_signal(200)
+    X = np.column_stack([X, rng.normal(size=200)])
+    result = fit_machine(problem_of(X, X[:, 0] ** 2))
+    assert any("Hardly an error is left, and x0 alone would do it" in warning for warning in result.warnings)
+    noisy = fit_machine(problem_of(X, X[:, 0] ** 2 + 0.3 * rng.normal(size=200)))
+    assert noisy.warnings == []

@@ -51,6 +51,8 @@ _HELD_OUT = 0.2
 _CHOOSING, _WEIGHING = "choosing the kernel and the penalty", "choosing the loss and its weight"
 _CHECKING, _FITTING = "checking on held-out rows", "fitting all rows"
 _COMPARING = "comparing with boosted trees"
+# Errors below this share of those of guessing are hardly any; columns with this share of the importance do it alone.
+_NO_ERROR, _NEARLY_ALL = 0.03, 0.99
 
 
 @dataclass(frozen=True)
@@ -299,6 +301,23 @@ def _result(
     return result
 
 
+def _suspicions(result: MachineResult) -> list[str]:
+    """That hardly an error is left, and one or two columns do it, as those do that are known only with the target."""
+    columns = [] if result.learned is None else result.learned.columns
+    squares = np.array([value**2 for _, value in columns])
+    few_rows = result.held_out.height < FEWEST_HELD_OUT
+    if few_rows or len(columns) <= 2 or result.error > _NO_ERROR * result.guess_error or squares.sum() == 0:
+        return []
+    shares = np.cumsum(squares) / squares.sum()
+    if shares[1] < _NEARLY_ALL:
+        return []
+    names = [name for name, _ in columns[: 1 if shares[0] >= _NEARLY_ALL else 2]]
+    return [
+        f"Hardly an error is left, and {' and '.join(names)} alone would do it: if that is known only together with "
+        f"{result.problem.target.name}, this is no prediction; leave it out with --drop."
+    ]
+
+
 def _limits(result: MachineResult, *, has_trees: bool) -> list[str]:
     """What is not there, and what is not as good as was asked for."""
     said, model, band, covered = [], result.model, result.settings.band, result.coverage
@@ -314,6 +333,7 @@ def _limits(result: MachineResult, *, has_trees: bool) -> list[str]:
             f"The band holds only {100 * covered:.0f}% of held-out rows: it is too narrow, as happens with few rows "
             "or with columns that say nothing of the target."
         )
+    said += _suspicions(result)
     if model.target.classes is not None and not model.has_probabilities:
         why = "the work was stopped before" if result.partial else "a class has one row only"
         said.append(f"There are no probabilities: {why}.")
