@@ -4,10 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from mercer.metrics import LearnedMetric
+from mercer.metrics.choice import Split
 from mercer.relevance.labels import Labels
 from mercer.report import LearningProblem, diagnose_problem, diagnosis_files, table_from_frame
 from mercer.report.diagnosis_pages import diagnosis_summary
-from mercer.report.held_out import HeldOut, held_out_losses, ridge_values, splits
+from mercer.report.held_out import HeldOut, Unsolved, _solved, held_out_losses, ridge_values, splits
 from mercer.report.verdicts import judge
 
 _ROWS = 400
@@ -129,3 +131,51 @@ def test_guesses_of_classes_are_the_largest_class():
     rows = result.held_out.rows
     np.testing.assert_array_equal(result.held_out.guess, problem.y[rows] == "a")
     assert result.held_out.guess.mean() == pytest.approx(result.held_out.guess_error)
+
+
+def test_many_rows_are_solved_by_conjugate_gradients(sine, monkeypatch):
+    metric, problem = sine.metric, sine.problem
+    A, Y = metric.transform(problem.X), problem.y[:, None]
+    direct = ridge_values(metric, A, Y, A)
+    monkeypatch.setattr("mercer.report.held_out._MANY_FITTED", 50)
+    found = ridge_values(metric, A, Y, A)
+    assert not np.array_equal(found, direct)
+    np.testing.assert_allclose(found, direct, atol=0.02)
+
+
+def test_equations_that_take_too_long_are_factored_or_given_up(sine, monkeypatch):
+    metric, problem = sine.metric, sine.problem
+    A, Y = metric.transform(problem.X), problem.y[:, None]
+    direct = ridge_values(metric, A, Y, A)
+    monkeypatch.setattr("mercer.report.held_out._MANY_FITTED", 50)
+    monkeypatch.setattr("mercer.report.held_out._solved", lambda *words: None)
+    np.testing.assert_array_equal(ridge_values(metric, A, Y, A), direct)
+    monkeypatch.setattr("mercer.report.held_out.MOST_FACTORED", 100)
+    with pytest.raises(Unsolved):
+        ridge_values(metric, A, Y, A)
+
+
+@pytest.mark.parametrize(("status", "machine"), [("optimal", True), ("stalled", False), ("interrupted", None)])
+def test_what_becomes_of_conjugate_gradients(sine, monkeypatch, status, machine):
+    monkeypatch.setattr("mercer.machines.KernelRidge.fit", lambda self, A, Y: setattr(self, "status_", [status]))
+    if machine is None:
+        with pytest.raises(KeyboardInterrupt):
+            _solved(sine.metric, np.zeros((3, 2)), np.zeros((3, 1)))
+    else:
+        assert (_solved(sine.metric, np.zeros((3, 2)), np.zeros((3, 1))) is not None) == machine
+
+
+@pytest.mark.parametrize(("solves", "sizes"), [(True, [37, 75, 150]), (False, [15, 30, 60])])
+def test_the_curve_goes_as_far_as_equations_are_solved(monkeypatch, solves, sizes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(200, 1))
+    problem = problem_of(X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200))
+    metric = LearnedMetric(kernel="Gaussian", rotation="none").fit(problem.X, problem.y)
+    monkeypatch.setattr("mercer.report.held_out._MANY_FITTED", 20)
+    monkeypatch.setattr("mercer.report.held_out.MOST_FACTORED", 60)
+    if not solves:
+        monkeypatch.setattr("mercer.report.held_out._solved", lambda *words: None)
+    part = Split(np.arange(150), np.arange(150, 200))
+    found = held_out_losses(problem, Labels.numbers("test", problem.y), [part], iter([metric]), 0)
+    assert found.sizes.tolist() == sizes
+    assert found.kernel.shape == (3, 50)

@@ -15,7 +15,7 @@ from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
-from mercer.report.held_out import MOST_FITTED, HeldOut, held_out_losses, splits
+from mercer.report.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
 from mercer.report.progress import Progress, Stages
 from mercer.report.verdicts import Verdict, judge
 from mercer.tables.memory import refuse_if_too_large
@@ -130,7 +130,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     """
     problem = _near(problem)
     n = len(problem.X)
-    fitted = min(n, MOST_FITTED)
+    fitted = min(n, MOST_FACTORED)
     refuse_if_too_large(24.0 * fitted**2 + 24.0 * problem.X.size, f"diagnosing {n:,} rows")
     stages = Stages(progress, _plan(n))
     stages.begin(_FIRST)
@@ -234,7 +234,7 @@ def _held_out_note(parts: list[Any], held_out: HeldOut) -> str:
 def _plan(n_rows: int) -> dict[str, float]:
     """About how long each stage takes beside the others."""
     metric = 0.5 + 4.0 * min(n_rows / 1000, 2.0)
-    return {_FIRST: 1.0, _METRIC: metric, _HELD_OUT: metric + 4.0 * (min(n_rows, MOST_FITTED) / MOST_FITTED) ** 3}
+    return {_FIRST: 1.0, _METRIC: metric, _HELD_OUT: metric + 4.0 * (min(n_rows, MOST_FITTED) / MOST_FITTED) ** 2}
 
 
 def _drawn(problem: LearningProblem, seed: int) -> Array:
