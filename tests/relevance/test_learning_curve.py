@@ -33,3 +33,16 @@ def test_errors_never_fall_below_zero():
 def test_subsamples_may_be_too_small_to_learn():
     assert curve(0.2, 1.0).learns
     assert not LearningCurve(SIZES, np.full((3, 4), 0.3), 200, guess_error=0.3).learns
+
+
+@pytest.mark.parametrize(("size", "line", "power"), [(400, 0.2 + 20 / 400, None), (800, 0.2 + 20 / 800, None)])
+def test_a_line_is_continued(size, line, power):
+    low, high = LearningCurve(np.array([50, 100, 200]), np.repeat([[0.6], [0.4], [0.3]], 4, axis=1), 200).forecast(size)
+    assert high == pytest.approx(line)
+    # A power law through the logarithms of these errors falls faster.
+    assert low == pytest.approx(0.3 * (size / 200) ** -0.5, rel=1e-9)
+
+
+def test_forecasts_do_not_rise():
+    rising = LearningCurve(np.array([50, 100, 200]), np.repeat([[0.1], [0.2], [0.3]], 4, axis=1), 200)
+    assert rising.forecast(400) == (0.3, 0.3)

@@ -2,6 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from mercer.metrics import LearnedMetric
 from mercer.report import (
     LearningProblem,
     MachineSettings,
@@ -10,7 +11,10 @@ from mercer.report import (
     machine_files,
     table_from_frame,
 )
+from mercer.report.kernel_choice import MetricRows
 from mercer.report.learning_pages import machine_verdict
+from mercer.report.model_archives import Refused
+from mercer.report.stored_models import _metric
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,39 @@ def test_classes_have_a_metric(friedman):
     assert result.error < 0.5 * result.guess_error
     assert 0 <= result.trees_error <= 0.5
     assert "HistGradientBoosting) have" in machine_verdict(result)
+
+
+def test_missing_entries_stay_missing_in_the_model(tmp_path):
+    """That an entry is missing tells of the target here."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    hidden = rng.random(150) < 0.3
+    shown = [None if gone else value for gone, value in zip(hidden, X[:, 1], strict=True)]
+    frame = pl.DataFrame({"a": X[:, 0], "b": shown, "y": X[:, 0] + 2.0 * hidden})
+    result = fit_machine(LearningProblem.read(table_from_frame(frame), "y"))
+    assert result.error < 0.3 * result.guess_error
+    importance = dict(result.learned.columns)
+    assert 0.5 < importance["b"] < 2
+    files = machine_files(result, "mercer fit")
+    (tmp_path / "model.skops").write_bytes(files["model.skops"])
+    loaded = load_machine(tmp_path / "model.skops")
+    assert loaded.predict_table(frame)[0].equals(result.model.predict_table(frame)[0])
+    known, unknown = (loaded.predict(np.array([[0.0, value]]))["y"][0] for value in (0.0, np.nan))
+    assert unknown - known == pytest.approx(2.0, abs=0.5)
+
+
+def test_metrics_of_rows_take_missing_entries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    metric = LearnedMetric().fit(X, np.nan_to_num(X[:, 0]) + np.isnan(X[:, 1]))
+    np.testing.assert_allclose(MetricRows.of(metric).transform(X), metric.transform(X), atol=1e-10)
+
+
+def test_metrics_of_the_first_files_took_missing_entries_for_zeros():
+    metric = _metric([np.eye(2), np.zeros(2)], 2)
+    np.testing.assert_array_equal(metric.transform(np.array([[np.nan, 1.0]])), [[0.0, 1.0]])
+    with pytest.raises(Refused, match="its metric is no matrix with a shift"):
+        _metric([np.eye(2)], 2)
+    with pytest.raises(Refused, match="missing of its MetricRows must have the shape"):
+        _metric([np.eye(2), np.zeros(2), np.zeros((3, 2))], 2)

@@ -175,3 +175,74 @@ def test_boosted_trees_in_steps_are_those_of_scikit_learn(n):
         expected = kind(random_state=0).fit(X, y).predict(X)
         found = boosted_trees_values(X, y, X, target, 0)
         assert (found == expected).all() if target.classes else np.allclose(found, expected)
+
+
+def test_a_few_held_out_rows_do_not_prefer_trees(monkeypatch):
+    monkeypatch.setattr("mercer.report.learning.are_clearly_less", lambda *losses: True)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    few = fit_machine(problem_of(X, X[:, 0]), MachineSettings(kernel="linear"))
+    assert not few.trees_are_better
+    assert "prefer them" not in machine_verdict(few)
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    assert fit_machine(problem_of(X, X[:, 0]), MachineSettings(kernel="linear")).trees_are_better
+
+
+class _EndsWithin(Progress):
+    """Ends the work at some call of a stage."""
+
+    def __init__(self, words, n_calls):
+        self._words, self._left = words, n_calls
+
+    def __call__(self, words, share=0.0, objective=None):
+        self._left -= words == self._words
+        return self._left < 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stage", "n_calls"),
+    [
+        ("auto", "choosing the kernel and the penalty", 30),
+        ("gaussian", "choosing the kernel and the penalty", 1),
+        ("auto", "choosing the loss and its weight", 0),
+        ("auto", "checking on held-out rows", 0),
+    ],
+)
+def test_the_best_kernel_so_far_makes_a_machine(kernel, stage, n_calls):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    problem = problem_of(X, np.sin(X[:, 0]))
+    result = fit_machine(problem, MachineSettings(kernel=kernel, band=0.9), progress=_EndsWithin(stage, n_calls))
+    assert result.partial
+    assert result.error < 0.7 * result.guess_error
+    assert any("The band for 90% is not there" in warning for warning in result.warnings)
+    assert np.isfinite(result.model.predict(problem.X)["y"].to_numpy()).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_that_were_stopped_early_are_all_known(n_classes):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    problem = problem_of(X, np.digitize(X[:, 0], [0.0, 0.5][: n_classes - 1]))
+    result = fit_machine(problem, progress=_EndsWithin("choosing the kernel and the penalty", 20))
+    assert result.partial
+    assert len(result.model.machine.classes_) == n_classes
+
+
+def test_an_interruption_before_there_is_any_kernel_gives_nothing(monkeypatch):
+    def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.report.learning.choose_kernel", interrupted)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(KeyboardInterrupt):
+        fit_machine(problem_of(X, X[:, 0]))
+
+
+def test_an_interruption_after_the_metric_keeps_it(monkeypatch):
+    def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.report.kernel_choice._pairs", interrupted)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    result = fit_machine(problem_of(X, X[:, 0]))
+    assert result.partial
+    assert result.learned.pairs == []
+    assert result.error < 0.5 * result.guess_error

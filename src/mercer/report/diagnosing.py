@@ -15,7 +15,7 @@ from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
-from mercer.report.held_out import MOST_FITTED, HeldOut, held_out_losses, splits
+from mercer.report.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
 from mercer.report.progress import Progress, Stages
 from mercer.report.verdicts import Verdict, judge
 from mercer.tables.memory import refuse_if_too_large
@@ -73,16 +73,30 @@ class DiagnosisResult:
     @property
     def verdict(self) -> str:
         """What is the case, and what to do: by held-out rows, else by the components."""
+        if self.has_few_rows:
+            return (
+                f"with {len(self.problem.X)} rows it cannot be told whether there is anything to learn: {_FEWEST_ROWS} "
+                "or more are needed to hold some out"
+            )
         return self.model.diagnosis_.verdict if self.judged is None else self.judged.text
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are too few to hold some out, so that nothing can be said of noise."""
+        return len(self.problem.X) < _FEWEST_ROWS
 
     @property
     def learning_curve(self) -> LearningCurve | None:
         """Held-out errors against the number of rows: of the metric, else of the components."""
+        if self.has_few_rows:
+            return None
         return self.model.diagnosis_.learning_curve if self.judged is None else self.judged.curve
 
     @property
     def evidence(self) -> list[str]:
-        """The numbers that it rests on."""
+        """The numbers that it rests on; of few rows none."""
+        if self.has_few_rows:
+            return []
         of_components = self.model.diagnosis_.evidence
         if self.judged is None:
             return of_components
@@ -114,20 +128,28 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     >>> result.judged.noise_low < result.judged.noise_high < 0.5
     True
     """
+    problem = _near(problem)
     n = len(problem.X)
-    fitted = min(n, MOST_FITTED)
+    fitted = min(n, MOST_FACTORED)
     refuse_if_too_large(24.0 * fitted**2 + 24.0 * problem.X.size, f"diagnosing {n:,} rows")
     stages = Stages(progress, _plan(n))
     stages.begin(_FIRST)
     rows = _drawn(problem, seed)
     task = "regression" if problem.target.classes is None else "classification"
-    family = [Gaussian(float(width)) for width in widths_for(problem.X[rows], _WIDTHS)[::_FEW]]
-    model = RelevantDimensions(family, task=task).fit(problem.X[rows], problem.y[rows])
+    some = np.nan_to_num(problem.X[rows])
+    family = [Gaussian(float(width)) for width in widths_for(some, _WIDTHS)[::_FEW]]
+    model = RelevantDimensions(family, task=task).fit(some, problem.y[rows])
     result = DiagnosisResult(problem, model, rows, list(problem.notes))
     try:
         return _with_metric(result, task, seed, stages)
     except KeyboardInterrupt:
         return replace(result, partial=True)
+
+
+def _near(problem: LearningProblem) -> LearningProblem:
+    """The problem without rows whose targets are far from all others, of which the variance would tell alone."""
+    near = ~problem.far
+    return replace(problem, X=problem.X[near], y=problem.y[near], far=problem.far[near], rows=problem.rows[near])
 
 
 def _with_metric(first: DiagnosisResult, task: str, seed: int, stages: Stages) -> DiagnosisResult:
@@ -177,7 +199,8 @@ def _metrics_of_folds(
     problem: LearningProblem, chosen: LearnedMetric, parts: list[Any], seed: int, stages: Stages
 ) -> Iterator[LearnedMetric]:
     """The kernel that was chosen, with a metric that has not seen the rows that are held out."""
-    is_rotated = bool(np.any(chosen.components_ - np.diag(chosen.components_.diagonal())))
+    # Without a rotation each component is one column, whatever the number of columns that were dropped.
+    is_rotated = bool(np.any(np.count_nonzero(chosen.components_, axis=0) > 1))
     options = {"kernel": type(chosen.kernel_).__name__, "rotation": "auto" if is_rotated else "none"}
     share = 1.0 / len(parts)
     for i, part in enumerate(parts):
@@ -211,7 +234,7 @@ def _held_out_note(parts: list[Any], held_out: HeldOut) -> str:
 def _plan(n_rows: int) -> dict[str, float]:
     """About how long each stage takes beside the others."""
     metric = 0.5 + 4.0 * min(n_rows / 1000, 2.0)
-    return {_FIRST: 1.0, _METRIC: metric, _HELD_OUT: metric + 4.0 * (min(n_rows, MOST_FITTED) / MOST_FITTED) ** 3}
+    return {_FIRST: 1.0, _METRIC: metric, _HELD_OUT: metric + 4.0 * (min(n_rows, MOST_FITTED) / MOST_FITTED) ** 2}
 
 
 def _drawn(problem: LearningProblem, seed: int) -> Array:

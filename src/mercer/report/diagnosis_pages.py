@@ -44,7 +44,8 @@ def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
             "at_least": judged.noise_low, "at_most": judged.noise_high, "standard_error": judged.noise_error,
         },
         "boosted_trees": None if judged is None else {"share": judged.trees, "standard_error": judged.trees_error},
-        "dimension": model.dimension_, "noise_level": model.noise_level_, "log_likelihood": model.log_likelihood_,
+        "dimension": model.dimension_, "log_likelihood": model.log_likelihood_,
+        "noise_level": None if result.has_few_rows else model.noise_level_,
         "kernel": repr(model.kernel_), "metric": None if metric is None else metric.reason_,
         "kernels": [] if metric is None else [compared._asdict() for compared in metric.table_],
         "learning_curve": None if curve is None else {

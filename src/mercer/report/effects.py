@@ -48,7 +48,7 @@ def effects(model: MachineModel, X: Array, columns: list[str], seed: int = 0) ->
     model : MachineModel
         A machine of numbers, or of at most five classes with probabilities; there are no effects of others.
     X : array
-        Rows of numbers.
+        Rows of numbers, NaN where entries are missing.
     columns : list of str
         Names of columns of the table.
     seed : int
@@ -65,7 +65,7 @@ def effects(model: MachineModel, X: Array, columns: list[str], seed: int = 0) ->
     found = []
     for column in columns:
         group = model.schema.groups[column]
-        places = _places(X[:, group])
+        places = _places(X[:, group][~np.isnan(X[:, group]).any(axis=1)])
         rows = np.tile(some, (len(places), 1))
         rows[:, group] = np.repeat(places, len(some), axis=0)
         predicted = model.predict(rows)

@@ -236,7 +236,7 @@ def denoised_picture(model: RelevantDimensions, y: Array, target: Target) -> Mar
     with drawing(5.2, 3.4) as picture:
         ax = picture.figure.subplots()
         if target.classes is None:
-            observed, denoised = (values * target.scale + target.center for values in (y, model.projection_))
+            observed, denoised = map(target.in_units, (y, model.projection_))
             DenoisedDisplay(observed=observed, denoised=denoised).plot(ax)
         else:
             DenoisedDisplay.from_estimator(model, y, ax=ax)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,13 +27,15 @@ MOST_ROWS, _TOGETHER = 1000, 4
 _WIDTHS = 12
 # A metric is learned with about so many evaluations of the likelihood.
 _EVALUATIONS = 400
+# The size of the noise is no less, in standard deviations of the target.
+_LEAST_NOISE = 1e-3
 # Pairs of columns that are told of, and the least share of the variance that is worth it.
 _MOST_PAIRS, _LEAST_SHARE = 5, 0.005
 
 
 @dataclass(frozen=True)
 class MetricRows:
-    """Rows in a learned metric, X matrix + shift.
+    """Rows in a learned metric: X matrix + shift, and for each missing entry what that adds.
 
     Attributes
     ----------
@@ -41,21 +43,28 @@ class MetricRows:
         The weights of the columns, and a rotation.
     shift : array of shape (n_components,)
         Where the row of zeros goes.
+    missing : array of shape (n_columns, n_components)
+        What a missing entry adds to a row that has 0 there.
     """
 
     matrix: Array
     shift: Array
+    missing: Array
 
     @classmethod
     def of(cls, metric: LearnedMetric) -> Self:
-        """What a metric does to rows without missing entries."""
+        """What a metric does to rows."""
         d = metric.n_features_in_
         shift = metric.transform(np.zeros((1, d)))[0]
-        return cls(metric.transform(np.eye(d)) - shift, shift)
+        without = np.zeros((d, d))
+        np.fill_diagonal(without, np.nan)
+        return cls(metric.transform(np.eye(d)) - shift, shift, metric.transform(without) - shift)
 
     def transform(self, X: Array) -> Array:
         """Rows in the metric."""
-        return np.asarray(X @ self.matrix + self.shift)
+        unknown = np.isnan(X)
+        rows = np.where(unknown, 0.0, X) @ self.matrix + self.shift
+        return np.asarray(rows + unknown.astype(np.float64) @ self.missing if unknown.any() else rows)
 
 
 @dataclass(frozen=True)
@@ -82,16 +91,20 @@ class Learned:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel, the C of squared errors, the size of the noise, and the metric of the kernel, if it has one."""
+    """A kernel, the C of squared errors, the size of the noise, and the metric of the kernel, if it has one.
+
+    `stopped` tells that the choice was cut short, and is the best so far.
+    """
 
     kernel: Kernel
     C: float
     noise: float
     learned: Learned | None = None
+    stopped: bool = False
 
     def rows(self, X: Array) -> Array:
         """Rows as the kernel takes them."""
-        return X if self.learned is None else self.learned.rows.transform(X)
+        return np.nan_to_num(X) if self.learned is None else self.learned.rows.transform(X)
 
 
 def learns_metric(kernel: str, metric: str) -> bool:
@@ -105,16 +118,29 @@ def choose_kernel(
     """Choose a kernel: with a metric unless the user wants a kind of kernel, or none."""
     if learns_metric(kernel, metric):
         return _with_metric(X, y, schema, target, seed, stages)
-    X, y = _some(X, y, seed)
-    family = _family(X, kernel)
+    X, y = _some(np.nan_to_num(X), y, seed)
+    best, stopped = _most_likely(X, y, _family(X, kernel), target, stages)
+    ridge = KernelRidge(best).fit(X, _columns(y, target))
+    return KernelChoice(best, 1.0 / ridge.penalty_, _noise(ridge), stopped=stopped)
+
+
+def _most_likely(X: Array, y: Array, family: list[Kernel], target: Target, stages: Stages) -> tuple[Kernel, bool]:
+    """The kernel with the highest likelihood, and whether there was no time to try all of them."""
     task = "regression" if target.classes is None else "classification"
     tried: list[RelevantDimensions] = []
+    stopped = False
     for start in range(0, len(family), _TOGETHER):
-        tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
+        try:
+            tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            stopped = True
         best = max(tried, key=lambda some: some.log_likelihood_)
-        stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_)
-    ridge = KernelRidge(best.kernel_).fit(X, _columns(y, target))
-    return KernelChoice(best.kernel_, 1.0 / ridge.penalty_, _noise(ridge))
+        stopped = stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_) or stopped
+        if stopped:
+            break
+    return best.kernel_, stopped
 
 
 def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: int, stages: Stages) -> KernelChoice:
@@ -127,11 +153,22 @@ def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: 
         groups=[group for group in groups.values() if len(group) > 1], random_state=seed, callback=tell
     ).fit(X, y)
     rows = MetricRows.of(metric)
-    some, y = _some(X, y, seed)
-    ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(rows.transform(some), _columns(y, target))
     importance = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in groups.items()]
-    learned = Learned(rows, metric.reason_, sorted(importance, key=lambda pair: -pair[1]), _pairs(metric, some, groups))
-    return KernelChoice(metric.kernel_, 1.0 / metric.penalty_, _noise(ridge), learned)
+    learned = Learned(rows, metric.reason_, sorted(importance, key=lambda pair: -pair[1]), [])
+    # The noise by the likelihood, until more is known.
+    choice = KernelChoice(
+        metric.kernel_, 1.0 / metric.penalty_, max(float(np.sqrt(metric.noise_)), _LEAST_NOISE), learned,
+        metric.status_ == "interrupted",
+    )  # fmt: skip
+    if choice.stopped:
+        return choice
+    try:
+        some, y = _some(X, y, seed)
+        ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(rows.transform(some), _columns(y, target))
+        learned = replace(learned, pairs=_pairs(metric, some, groups))
+        return replace(choice, noise=_noise(ridge), learned=learned)
+    except KeyboardInterrupt:
+        return replace(choice, stopped=True)
 
 
 def _pairs(metric: LearnedMetric, X: Array, groups: dict[str, list[int]]) -> list[tuple[str, str, float]]:
@@ -159,7 +196,7 @@ def _columns(y: Array, target: Target) -> Array:
 
 
 def _noise(ridge: KernelRidge) -> float:
-    return max(float(np.min(ridge.leave_one_out_error_)), 1e-3)
+    return max(float(np.min(ridge.leave_one_out_error_)), _LEAST_NOISE)
 
 
 def _family(X: Array, name: str) -> list[Kernel]:

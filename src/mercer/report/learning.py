@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,28 +12,23 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from mercer.kernels import Kernel
-from mercer.losses import (
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Laplace,
-    Logistic,
-    Loss,
-    Quantile,
-    Squared,
-    SquaredHinge,
-    optimal_epsilon,
-)
-from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
-from mercer.machines.bands import folds_to_fit
-from mercer.machines.classifier import N_FOLDS
+from mercer.losses import Loss
 from mercer.report.fit_warnings import in_plain_words, unsettled
+from mercer.report.fitting import Fitter
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
-from mercer.report.large_tables import machine_for, runs_for, set_calibration, without_callbacks
+from mercer.report.loss_choice import (
+    CLASSIFICATION_LOSSES,
+    LOSSES,
+    REGRESSION_LOSSES,
+    Parts,
+    candidates,
+    choose_loss,
+)
 from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees
 from mercer.report.scores import (
+    FEWEST_HELD_OUT,
     are_clearly_less,
     coverage,
     in_standard_errors,
@@ -43,35 +37,22 @@ from mercer.report.scores import (
     losses_of_guessing,
     mean_error,
 )
-from mercer.report.seen_rows import SeenRows
-from mercer.solvers import Iterate
+from mercer.report.target_choice import choose_transform, keeps_squares
 from mercer.tables.errors import InputError
 from mercer.tables.memory import refuse_if_too_large
-from mercer.tables.targets import LearningProblem, Target
+from mercer.tables.targets import LearningProblem, Target, are_far
 
 Array = NDArray[Any]
 
-# Losses by name, for the standard deviation of the noise; those of classes do not depend on it.
-REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
-    "epsilon": lambda noise: EpsilonInsensitive(optimal_epsilon("normal") * noise),
-    "squared": lambda noise: Squared(),
-    "laplace": lambda noise: Laplace(),
-    "huber": lambda noise: Huber(noise),
-}
-CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
-    "squared_hinge": lambda noise: SquaredHinge(),
-    "hinge": lambda noise: Hinge(),
-    "logistic": lambda noise: Logistic(),
-}
-LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
+__all__ = ["LOSSES", "MachineResult", "MachineSettings", "fit_machine"]
+
 _HELD_OUT = 0.2
 # What is done.
-_CHOOSING, _CHECKING, _FITTING = "choosing the kernel and the penalty", "checking on held-out rows", "fitting all rows"
+_CHOOSING, _WEIGHING = "choosing the kernel and the penalty", "choosing the loss and its weight"
+_CHECKING, _FITTING = "checking on held-out rows", "fitting all rows"
 _COMPARING = "comparing with boosted trees"
-# Penalties are kept within these bounds of C.
-_LEAST_C, _LARGEST_C = 1e-3, 1e5
-# Relative gap of the machines.
-_TOL = 1e-3
+# Errors below this share of those of guessing are hardly any; columns with this share of the importance do it alone.
+_NO_ERROR, _NEARLY_ALL = 0.03, 0.99
 
 
 @dataclass(frozen=True)
@@ -113,7 +94,8 @@ class MachineResult:
     log_loss, trees_log_loss : float
         Of the probabilities of held-out classes, and of those of boosted trees; NaN without probabilities.
     trees_are_better : bool
-        Whether the errors of boosted trees are less by more than two standard errors of the difference.
+        Whether the errors of boosted trees are less by more than two standard errors of the difference; of a few
+        held-out rows that cannot be told.
     coverage : float
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
@@ -122,6 +104,8 @@ class MachineResult:
         What to be careful with.
     learned : Learned or None
         What the metric tells of the columns.
+    reason : str
+        Why this loss and this C; empty if nothing was compared.
     partial : bool
         Whether the work was cut short: the machine has not seen the held-out rows, and may not be at its optimum.
     """
@@ -143,20 +127,8 @@ class MachineResult:
     held_out: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
     learned: Learned | None = None
+    reason: str = ""
     partial: bool = False
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """What was chosen: C is that of squared errors, and noise the size of errors."""
-
-    choice: KernelChoice
-    loss: Loss
-
-    def weight(self, loss: Loss) -> float:
-        """The C of a loss for which errors of the size of the noise pull as hard as squared errors do."""
-        steepest = float(np.max(np.abs(loss.derivative(np.array([-self.choice.noise, self.choice.noise])))))
-        return float(np.clip(self.choice.C * self.choice.noise / max(steepest, 1e-3), _LEAST_C, _LARGEST_C))
 
 
 def fit_machine(
@@ -184,65 +156,194 @@ def fit_machine(
     True
     """
     settings, stages = settings or MachineSettings(), Stages(progress, _plan(len(problem.X), settings))
-    X, y, target = problem.X, problem.y, problem.target
-    make_loss = _loss_maker(target, settings)
+    X, target = problem.X, problem.target
+    losses_to_try = _losses_to_try(target, settings)
     choosing = 60.0 * min(len(X), MOST_ROWS) ** 2
     refuse_if_too_large(24.0 * X.size + choosing + _solving(len(X)), f"fitting {len(X):,} rows")
-    train, test = _split(y, target, settings.seed)
+    train, test = _split(problem.y, target, settings.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        stages.begin(_CHOOSING)
-        choice = choose_kernel(
-            X[train], y[train], problem.schema, target,
-            kernel=settings.kernel, metric=settings.metric, seed=settings.seed, stages=stages,
-        )  # fmt: skip
-        machine = _Parts(choice, make_loss(choice.noise))
-        fitter = _Fitter(problem, machine, settings, stages)
-        part = model = fitter.fitted(_CHECKING, X[train], y[train])
-        if not fitter.stopped:
-            try:
-                whole = fitter.fitted(_FITTING, X, y)
-                model = part if fitter.stopped else whole
-            except KeyboardInterrupt:
-                fitter.stopped = True
-        trees = None
-        if not fitter.stopped:
-            try:
-                stages.begin(_COMPARING)
-                trees = boosted_trees(X[train], y[train], X[test], target, settings.seed, ended=stages.tell)
-            except KeyboardInterrupt:
-                pass  # the machine is there
+        work = _Work(problem, settings, stages, train, losses_to_try)
+        part, model = work.machines()
+        test = test[~problem.far[test]]
+        trees = work.trees(test)
         stages.end()
-    said = [*unsettled("the machine", caught), *in_plain_words("the machine", caught)]
-    if settings.band is not None and model.band is None:
-        said.append(
-            f"The band for {100 * settings.band:.3g}% is not there: the work was stopped before it was ready. Give it "
-            "more time, or fewer rows."
+    said = [*problem.warnings, *unsettled("the machine", caught), *in_plain_words("the machine", caught)]
+    return _result(work, part, model, trees, test, said)
+
+
+class _Work:
+    """The work of a fit: what was chosen so far is kept if it is stopped."""
+
+    def __init__(
+        self, problem: LearningProblem, settings: MachineSettings, stages: Stages, train: Array, losses: list[str]
+    ):
+        self.problem, self.settings, self._stages, self.train, self._losses = problem, settings, stages, train, losses
+        self.target, self.stopped = problem.target, False
+        self._y, self.far = problem.y, problem.far
+
+    def machines(self) -> tuple[MachineModel, MachineModel]:
+        """The machine of the rows that are not held out, and that of all rows if there is time."""
+        self._stages.begin(_CHOOSING)
+        self.parts = self._first_parts(self._chosen(self.target, self._y))
+        try:
+            if self.parts.choice.stopped:
+                raise KeyboardInterrupt
+            self._choose_transform()
+            self._stages.begin(_WEIGHING)
+            self._choose_loss()
+            fitter = self._fitter()
+            part = fitter.fitted(_CHECKING, *self._rows(self.learned))
+        except KeyboardInterrupt:
+            self.stopped = True
+            part = self._fitter().hurried(*self._rows(self.learned))
+            return part, part
+        self.stopped = fitter.stopped
+        if self.stopped:
+            return part, part
+        try:
+            whole = fitter.fitted(_FITTING, *self._rows(np.flatnonzero(~self.far)))
+        except KeyboardInterrupt:
+            self.stopped = True
+            return part, part
+        self.stopped = fitter.stopped
+        return part, part if self.stopped else whole
+
+    def trees(self, test: Array) -> pl.DataFrame | None:
+        """What boosted trees say of the rows that are held out; None if there was no time."""
+        if self.stopped:
+            return None
+        learned = self.train[~self.problem.far[self.train]]
+        X, y = self.problem.X, self.problem.y
+        try:
+            self._stages.begin(_COMPARING)
+            return boosted_trees(
+                X[learned], y[learned], X[test], self.problem.target, self.settings.seed, ended=self._stages.tell
+            )
+        except KeyboardInterrupt:
+            return None  # the machine is there
+
+    @property
+    def learned(self) -> Array:
+        """Rows to learn from: not held out, and not far from all others."""
+        return self.train[~self.far[self.train]]
+
+    def _chosen(self, target: Target, y: Array) -> KernelChoice:
+        rows, settings = self.learned, self.settings
+        return choose_kernel(
+            self.problem.X[rows], y[rows], self.problem.schema, target,
+            kernel=settings.kernel, metric=settings.metric, seed=settings.seed, stages=self._stages,
+        )  # fmt: skip
+
+    def _choose_transform(self) -> None:
+        """Learn another function of the target if that is clearly easier; the metric is then learned anew."""
+        plain, before, seed = self.target, self.parts.choice, self.settings.seed
+        if plain.classes is not None:
+            return
+        rows, units = self.learned, self.target.in_units(self.problem.y)
+        X, y = self.problem.X[rows], units[rows]
+        transform = choose_transform(before, X, y, plain, seed)
+        if transform == plain.transform:
+            return
+        target = plain.transformed(transform, y)
+        values = target.learned(units)
+        choice = self._chosen(target, values)
+        if choice.stopped:
+            raise KeyboardInterrupt
+        if keeps_squares(before, choice, X, y, plain, target, seed):
+            self.target, self._y, self.parts = target, values, self._first_parts(choice)
+            self.far = are_far(values)  # others than before
+
+    def _first_parts(self, choice: KernelChoice) -> Parts:
+        """The simplest loss, with the C of the formula."""
+        makers = REGRESSION_LOSSES if self.target.classes is None else CLASSIFICATION_LOSSES
+        return Parts(choice, makers[self._losses[0]](choice.noise))
+
+    def _choose_loss(self) -> None:
+        self.parts = choose_loss(
+            self.parts.choice, *self._rows(self.learned), self._losses, classes=self.target.classes is not None,
+            seed=self.settings.seed, stages=self._stages,
+        )  # fmt: skip
+        self.target = replace(self.target, errors=self.parts.errors)
+
+    def _rows(self, rows: Array) -> tuple[Array, Array]:
+        return self.problem.X[rows], self._y[rows]
+
+    def _fitter(self) -> Fitter:
+        settings = self.settings
+        return Fitter(
+            self.parts,
+            self.problem.schema,
+            self.target,
+            len(self.problem.X),
+            band=settings.band,
+            seed=settings.seed,
+            stages=self._stages,
         )
-    if trees is None:
-        said.append("The comparison with boosted trees is left out: the work was stopped before it was ready.")
-    truth = y[test] if target.classes is not None else y[test] * target.scale + target.center
-    held_out = part.predict(X[test]).with_columns(truth=pl.Series(truth))
-    ours, guesses = losses(held_out, target, truth), losses_of_guessing(target, y[train], truth)
+
+
+def _result(
+    work: _Work, part: MachineModel, model: MachineModel, trees: pl.DataFrame | None, test: Array, said: list[str]
+) -> MachineResult:
+    """How good the machine is on the rows that were held out."""
+    problem, settings, target = work.problem, work.settings, work.problem.target
+    y, learned = problem.y, work.learned
+    truth = y[test] if target.classes is not None else target.in_units(y[test])
+    held_out = part.predict(problem.X[test]).with_columns(truth=pl.Series(truth))
+    ours, guesses = losses(held_out, target, truth), losses_of_guessing(target, y[learned], truth)
     trees_error, trees_log_loss, trees_are_better = np.nan, np.nan, False
     if trees is not None:
         others = losses(trees, target, truth)
         trees_error, trees_log_loss = mean_error(others, target), log_loss(trees, truth)
-        trees_are_better = are_clearly_less(others, ours)
+        trees_are_better = len(test) >= FEWEST_HELD_OUT and are_clearly_less(others, ours)
     covered = coverage(held_out, target)
-    if settings.band is not None and covered < settings.band - 2 * np.sqrt(covered * (1 - covered) / len(test)):
+    result = MachineResult(
+        problem, model, settings, work.parts.choice.kernel, work.parts.C, work.parts.loss, mean_error(ours, target),
+        mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),
+        trees_log_loss, trees_are_better, covered, held_out, said, work.parts.choice.learned, work.parts.reason,
+        work.stopped,
+    )  # fmt: skip
+    said += _limits(result, has_trees=trees is not None)
+    return result
+
+
+def _suspicions(result: MachineResult) -> list[str]:
+    """That hardly an error is left, and one or two columns do it, as those do that are known only with the target."""
+    columns = [] if result.learned is None else result.learned.columns
+    squares = np.array([value**2 for _, value in columns])
+    few_rows = result.held_out.height < FEWEST_HELD_OUT
+    if few_rows or len(columns) <= 2 or result.error > _NO_ERROR * result.guess_error or squares.sum() == 0:
+        return []
+    shares = np.cumsum(squares) / squares.sum()
+    if shares[1] < _NEARLY_ALL:
+        return []
+    names = [name for name, _ in columns[: 1 if shares[0] >= _NEARLY_ALL else 2]]
+    return [
+        f"Hardly an error is left, and {' and '.join(names)} alone would do it: if that is known only together with "
+        f"{result.problem.target.name}, this is no prediction; leave it out with --drop."
+    ]
+
+
+def _limits(result: MachineResult, *, has_trees: bool) -> list[str]:
+    """What is not there, and what is not as good as was asked for."""
+    said, model, band, covered = [], result.model, result.settings.band, result.coverage
+    if band is not None and model.band is None:
+        said.append(
+            f"The band for {100 * band:.3g}% is not there: the work was stopped before it was ready. Give it "
+            "more time, or fewer rows."
+        )
+    if not has_trees:
+        said.append("The comparison with boosted trees is left out: the work was stopped before it was ready.")
+    if band is not None and covered < band - 2 * np.sqrt(covered * (1 - covered) / result.held_out.height):
         said.append(
             f"The band holds only {100 * covered:.0f}% of held-out rows: it is too narrow, as happens with few rows "
             "or with columns that say nothing of the target."
         )
-    if target.classes is not None and not model.has_probabilities:
-        why = "the work was stopped before" if fitter.stopped else "a class has one row only"
+    said += _suspicions(result)
+    if model.target.classes is not None and not model.has_probabilities:
+        why = "the work was stopped before" if result.partial else "a class has one row only"
         said.append(f"There are no probabilities: {why}.")
-    return MachineResult(
-        problem, model, settings, choice.kernel, machine.weight(machine.loss), machine.loss, mean_error(ours, target),
-        mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),
-        trees_log_loss, trees_are_better, covered, held_out, [*problem.warnings, *said], choice.learned, fitter.stopped,
-    )  # fmt: skip
+    return said
 
 
 def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
@@ -252,6 +353,7 @@ def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
     run = 0.04 + 0.02 * (n_rows / 1000) ** 1.5
     return {
         _CHOOSING: 0.1 + 3.0 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
+        _WEIGHING: 0.3 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
         _CHECKING: n_runs * run,
         _FITTING: n_runs * run,
         _COMPARING: 0.02 + 0.1 * (n_rows / 1000) ** 0.5,
@@ -263,19 +365,17 @@ def _solving(n_rows: int) -> float:
     return min(40.0 * n_rows**2, 2.0**30)
 
 
-def _loss_maker(target: Target, settings: MachineSettings) -> Callable[[float], Loss]:
+def _losses_to_try(target: Target, settings: MachineSettings) -> list[str]:
     classes = target.classes is not None
     fitting = CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
-    name = settings.loss
-    if name == "auto":
-        # A metric is learned by the likelihood of squared errors.
-        name = "squared" if not classes and learns_metric(settings.kernel, settings.metric) else next(iter(fitting))
-    if name not in fitting:
+    if settings.loss not in ("auto", *fitting):
         kind = "classes" if classes else "numbers"
-        raise InputError(f"--loss must be one of {', '.join(fitting)} for {kind}, got {name!r}; or give --task.")
+        raise InputError(
+            f"--loss must be one of {', '.join(fitting)} for {kind}, got {settings.loss!r}; or give --task."
+        )
     if settings.band is not None and classes:
         raise InputError(f"--band is for numbers, and {target.name} holds classes; leave it out.")
-    return fitting[name]
+    return candidates(settings.loss, classes=classes, learns_metric=learns_metric(settings.kernel, settings.metric))
 
 
 def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
@@ -289,75 +389,3 @@ def _split(y: Array, target: Target, seed: int) -> tuple[Array, Array]:
             f"The target {target.name!r} must have two classes of several rows, got {counts.tolist()} rows; give more."
         )
     return np.sort(train), np.sort(test)
-
-
-def _has_folds(loss: Loss, y: Array) -> bool:
-    """Whether sigmoids are needed for probabilities, and no class is too small to be on both sides of a fold."""
-    return not loss.has_probability and int(np.unique(y, return_counts=True)[1].min()) >= 2
-
-
-def _knows_all_classes(model: MachineModel) -> bool:
-    return len(model.machine.classes_) == len(model.target.classes or ())
-
-
-class _Course:
-    """Tells of the iterations of solvers: how much of several runs, one after the other, is behind."""
-
-    def __init__(self, stages: Stages, n_runs: int):
-        self._stages, self._n_runs = stages, n_runs
-        self._n_begun, self._first_gap = 0, 1.0
-
-    def __call__(self, iteration: int, values: Iterate) -> bool:
-        gap = max(values.relative_gap, _TOL)
-        if iteration == 0:
-            self._n_begun, self._first_gap = self._n_begun + 1, max(gap, 2 * _TOL)
-        # Gaps shrink by about the same factor in each iteration.
-        behind = np.log(self._first_gap / gap) / np.log(self._first_gap / _TOL)
-        return self._stages.tell((self._n_begun - 1 + max(float(behind), 0.0)) / self._n_runs, values.primal)
-
-
-class _Fitter:
-    """Fits machines with their bands; `stopped` tells whether one was ended before its optimum."""
-
-    def __init__(self, problem: LearningProblem, parts: _Parts, settings: MachineSettings, stages: Stages):
-        self._problem, self._parts, self._settings, self._stages = problem, parts, settings, stages
-        self.stopped = False
-        self._first: MachineModel | None = None
-
-    def fitted(self, words: str, X: Array, y: Array) -> MachineModel:
-        """A machine as good as there was time for, and its band if there was time for all of it.
-
-        The sigmoids of probabilities are those of the first machine, for which the log loss of held-out rows is known.
-        """
-        parts, share, target = self._parts, self._settings.band, self._problem.target
-        self._stages.begin(words)
-        given, X = X, parts.choice.rows(X)
-        kind = SupportVectorRegressor if target.classes is None else SupportVectorClassifier
-        n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
-        calibrates = target.classes is not None and self._first is None and _has_folds(parts.loss, y)
-        n_runs = n_machines * (1 + N_FOLDS if calibrates else 1)
-        n_runs += 0 if share is None else 2 * (1 + folds_to_fit(len(X)))
-        n_rows = len(self._problem.X)
-        course = _Course(self._stages, n_runs * runs_for(n_rows))
-        kernel, C = parts.choice.kernel, parts.weight(parts.loss)
-        machine = kind(kernel, loss=parts.loss, C=C, tol=_TOL, callback=course)
-        if calibrates:
-            machine.set_params(probability=True, random_state=self._settings.seed)
-        machine = machine_for(n_rows, machine).fit(X, y)
-        if self._first is not None and target.classes is not None and _knows_all_classes(self._first):
-            set_calibration(machine, self._first.machine.calibration_)
-        self.stopped = "interrupted" in np.ravel(machine.status_)
-        band = None
-        if share is not None and not self.stopped:
-            weight = parts.weight(Quantile((1 + share) / 2))
-            band = QuantileBand(kernel, coverage=share, C=weight, tol=_TOL, calibrate=True, callback=course)
-            try:
-                band = machine_for(n_rows, band.set_params(random_state=self._settings.seed)).fit(X, y)
-            except KeyboardInterrupt:
-                band, self.stopped = None, True
-        without_callbacks([machine] if band is None else [machine, band])
-        seen = SeenRows.of(given, seed=self._settings.seed)
-        metric = None if parts.choice.learned is None else parts.choice.learned.rows
-        model = MachineModel(machine, band, self._problem.schema, target, seen, metric)
-        self._first = self._first or model
-        return model

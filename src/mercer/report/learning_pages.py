@@ -12,12 +12,10 @@ from mercer.report.learning import MachineResult
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
 from mercer.report.pages import render, rounded, versions
-from mercer.report.scores import CLEAR
+from mercer.report.scores import CLEAR, FEWEST_HELD_OUT
 from mercer.report.stored_models import stored_machine
 from mercer.tables.columns import counted
 
-# With fewer held-out rows chance explains as much.
-_FEWEST_HELD_OUT = 20
 # Columns whose effects are drawn.
 _MOST_EFFECTS = 6
 
@@ -42,7 +40,8 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
         "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result),
         "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel),
-        "loss": repr(result.loss), "C": result.C, "n_support_vectors": len(machine.support_), "gap": machine.gap_,
+        "loss": repr(result.loss), "C": result.C, "reason_of_loss": result.reason, "transform": _transform(result),
+        "n_support_vectors": len(machine.support_), "gap": machine.gap_,
         "status": machine.status_,
         "table": result.problem.table.name, "target": result.problem.target.name,
         "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
@@ -73,9 +72,10 @@ def machine_verdict(result: MachineResult) -> str:
     if np.isfinite(result.log_loss):
         text += f" The log loss of its probabilities is {result.log_loss:.3g}"
         text += f" (boosted trees: {result.trees_log_loss:.3g})." if np.isfinite(result.trees_log_loss) else "."
+    text += _said_of_transform(result)
     if result.trees_are_better:
         text += " The trees are better than this machine, by more than chance: prefer them for this table."
-    if n_held_out < _FEWEST_HELD_OUT:
+    if n_held_out < FEWEST_HELD_OUT:
         rows = counted(n_held_out, "row was", "rows were")
         text += f" Only {rows} held out: whether that is better than guessing cannot be told."
     elif abs(result.gain) < CLEAR:
@@ -88,6 +88,27 @@ def machine_verdict(result: MachineResult) -> str:
     if np.isfinite(result.coverage):
         text += f" The band for {100 * (result.settings.band or 0):.3g}% holds {100 * result.coverage:.1f}% of them."
     return text
+
+
+def _said_of_transform(result: MachineResult) -> str:
+    """What function of the target was learned, and what predictions are; nothing if it is the target itself."""
+    made = _transform(result)
+    if made is None:
+        return ""
+    return (
+        f" {made['formula']} was learned, which is more likely on rows that "
+        f"were left out; predictions are {made['predicts']}s in the units of the table."
+    )
+
+
+def _transform(result: MachineResult) -> dict[str, Any] | None:
+    target = result.model.target
+    if target.transform.kind == "none":
+        return None
+    return {
+        "kind": target.transform.kind, "unit": target.transform.unit, "formula": target.transform.formula(target.name),
+        "predicts": "mean" if target.errors else "median",
+    }  # fmt: skip
 
 
 def _metric_summary(result: MachineResult) -> dict[str, Any] | None:

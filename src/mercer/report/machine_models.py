@@ -70,14 +70,12 @@ class MachineModel:
 
     def predict(self, X: Array) -> pl.DataFrame:
         """Predictions for rows of numbers, in the units of the table; dates as numbers."""
-        rows = np.nan_to_num(X)
-        if self.metric is not None:
-            rows = self.metric.transform(rows)
+        rows = np.nan_to_num(X) if self.metric is None else self.metric.transform(X)
         if self.target.classes is not None:
             return self._classes(rows)
-        columns = {self.target.name: self._in_units(self.machine.predict(rows))}
+        columns = {self.target.name: self.target.predicted(self.machine.predict(rows))}
         if self.band is not None:
-            ends = self._in_units(self.band.predict_interval(rows))
+            ends = self.target.in_units(self.band.predict_interval(rows))
             columns |= {f"{self.target.name}_low": ends[:, 0], f"{self.target.name}_high": ends[:, 1]}
         return pl.DataFrame(columns)
 
@@ -96,6 +94,3 @@ class MachineModel:
         names = [str(name) for name in self.machine.classes_]
         columns: dict[str, Any] = {self.target.name: [names[best] for best in np.argmax(P, axis=1)]}
         return pl.DataFrame(columns | {probability_column(name): P[:, k] for k, name in enumerate(names)})
-
-    def _in_units(self, values: Array) -> Array:
-        return np.asarray(values, dtype=np.float64) * self.target.scale + self.target.center

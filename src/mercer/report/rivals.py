@@ -46,7 +46,7 @@ def boosted_trees(
     trees = _fitted(X, y, target, seed, ended)
     values = trees.predict(new_rows)
     if target.classes is None:
-        return pl.DataFrame({target.name: values * target.scale + target.center})
+        return pl.DataFrame({target.name: target.in_units(values)})
     P = trees.predict_proba(new_rows)
     columns: dict[str, Any] = {target.name: [str(name) for name in values]}
     return pl.DataFrame(columns | {probability_column(str(name)): P[:, k] for k, name in enumerate(trees.classes_)})

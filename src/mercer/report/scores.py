@@ -17,6 +17,8 @@ Array = NDArray[Any]
 _LEAST_PROBABILITY = 1e-6
 # Standard errors of a mean difference that are not chance.
 CLEAR = 2.0
+# With fewer held-out rows chance explains as much.
+FEWEST_HELD_OUT = 20
 
 
 def losses(predicted: pl.DataFrame, target: Target, truth: Array) -> Array:
@@ -56,7 +58,7 @@ def losses_of_guessing(target: Target, y_train: Array, truth: Array) -> Array:
     if target.classes is not None:
         values, counts = np.unique(y_train, return_counts=True)
         return np.asarray(truth != values[np.argmax(counts)], dtype=np.float64)
-    return np.asarray((truth - float(y_train.mean()) * target.scale - target.center) ** 2)
+    return np.asarray((truth - target.in_units(y_train.mean())) ** 2)
 
 
 def coverage(held_out: pl.DataFrame, target: Target) -> float:

@@ -12,10 +12,13 @@ from mercer.tables.dates import DATES
 from mercer.tables.images import CHANNELS
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
+from mercer.tables.transforms import KINDS
 
 _COLUMN_KINDS = ("number", "date", "category")
 # Of a category that one of more rows has than any table.
 _LEAST_DEVIATION = 1e-6
+# More quantiles of errors, and larger errors, than any target has.
+_MOST_ERRORS, _LARGEST_ERROR = 1000, 1e6
 
 
 def require(condition: bool, words: str) -> None:
@@ -150,7 +153,21 @@ def read_target(values: Any) -> Target:
     facts.number("center")
     facts.number("scale", positive=True)
     require(facts.get("dtype", "") in ("", *DATES), "its target is of an unknown kind")
+    _check_transform(facts)
     if facts.given("classes") is not None:
         require(not facts.get("dtype", ""), "its target has classes that are dates")
         require(len(facts.texts("classes")) >= 2, "its target has fewer than two classes")
     return Target.from_json(values)
+
+
+def _check_transform(facts: Facts) -> None:
+    """The first model files had none."""
+    if facts.get("transform") is None:
+        return
+    facts.choice("transform", KINDS)
+    facts.number("unit", positive=True)
+    errors = facts.given("errors")
+    require(isinstance(errors, list) and len(errors) <= _MOST_ERRORS, "errors of its target must be a short list")
+    if errors:
+        small = all(abs(error) <= _LARGEST_ERROR for error in facts.numbers("errors", len(errors)))
+        require(small, "errors of its target are too large")

@@ -66,7 +66,7 @@ def stored_machine(model: MachineModel) -> ModelFile:
     facts: dict[str, Any] = {"schema": model.schema.to_json(), "target": model.target.to_json()}
     objects = {"machine": model.machine, "band": model.band}
     if model.metric is not None:
-        objects["metric"] = [model.metric.matrix, model.metric.shift]
+        objects["metric"] = [model.metric.matrix, model.metric.shift, model.metric.missing]
     if model.seen is not None:
         objects["seen"], facts["far"] = model.seen.rows, model.seen.far
     return ModelFile("machine", objects, facts)
@@ -106,9 +106,14 @@ def _metric(values: Any, n_columns: int) -> MetricRows | None:
     """The metric of a machine; kernels that are named have none."""
     if values is None:
         return None
-    require(isinstance(values, list) and len(values) == 2, "its metric is no matrix with a shift")
+    require(isinstance(values, list) and len(values) in (2, 3), "its metric is no matrix with a shift")
+    if len(values) == 2:
+        # In the first model files a missing entry was 0.
+        values = [*values, np.zeros(np.shape(values[0]))]
     metric = MetricRows(*values)
-    floats(metric, "matrix", n_columns, len(floats(metric, "shift", None)))
+    n_components = len(floats(metric, "shift", None))
+    for name in ("matrix", "missing"):
+        floats(metric, name, n_columns, n_components)
     return metric
 
 

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from mercer.relevance import LearningCurve
 from mercer.report.held_out import HeldOut
+from mercer.report.scores import are_clearly_less
 
 Array = NDArray[Any]
 
-# Standard errors beyond which a difference is not chance.
-_CLEAR = 2.0
-# Errors above this share of that of the best constant are no prediction.
-_NOTHING = 0.97
 # Share by which boosted trees must be better for the kernel to be called wrong.
 _BETTER = 0.9
 # Twice the rows must remove this share of the error to be called a help.
@@ -110,10 +107,9 @@ def judge(held_out: HeldOut, likelihood_noise: float) -> Verdict:
 
 def _kind(held_out: HeldOut, curve: LearningCurve, best: Array) -> str:
     guess, kernel, trees = held_out.guess_error, held_out.kernel[-1], held_out.trees
-    if best.mean() > _NOTHING * guess or best.mean() > guess - _CLEAR * _standard_error(best):
+    if not are_clearly_less(best, held_out.guess):
         return "nothing found"
-    gain = kernel - trees
-    if trees.mean() < _BETTER * kernel.mean() and gain.mean() > _CLEAR * _standard_error(gain):
+    if trees.mean() < _BETTER * kernel.mean() and are_clearly_less(trees, kernel):
         return "kernel wrong"
     now, later = np.mean(curve.forecast(curve.n)), np.mean(curve.forecast(2 * curve.n))
     if curve.falls and later < (1.0 - _HELP) * now and kernel.mean() > 1e-3 * guess:

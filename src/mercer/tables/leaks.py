@@ -15,8 +15,16 @@ from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 
-# A column of numbers says the same as the target if values, or their order, correlate by so much.
-_CORRELATION = 0.9999
+# A column of numbers says the same as the target if values, or their order, correlate by so much; one whose values
+# correlate by less may be the target with an error.
+_CORRELATION, _SUSPICION = 0.9999, 0.99
+# A sum of columns is the target if no more than this share of the variance is left. Of more columns it is a law that is
+# to be learned rather than one that was put into the table.
+_LEFT, _MOST_SUMMED = 1e-9, 5
+# A column counts in such a sum if it changes the target by more than this, in standard deviations.
+_LEAST_SUMMAND = 1e-6
+# Different numbers that a category may fix with each of its values by rounding.
+_ROUNDING = 1e-9
 # Each value of a category must be there in so many rows on average; fewer may go with one class each by chance.
 _ROWS_PER_VALUE = 5
 
@@ -35,19 +43,58 @@ def leaks(frame: pl.DataFrame, schema: TableSchema, target: str, y: Array) -> li
     >>> [text.partition(":")[0] for text in leaks(frame, schema, "y", y)]
     ['twice gives y away']
     """
-    found = []
+    found, suspected, numbers = [], [], {}
     for column in schema.columns:
         series = frame[column.name]
+        is_category = column.kind == "category"
+        x = None if is_category else read_numbers(series, column.texts).values
+        if x is not None:
+            numbers[column.name] = x
         if y.dtype.kind == "f":
-            leaked = column.kind != "category" and _tells_numbers(read_numbers(series, column.texts).values, y)
+            leaked = _fixes_numbers(read_texts(series), y) if x is None else _tells_numbers(x, y)
+            suspect = "" if x is None or leaked else _suspicion_of_numbers(x, y)
         else:
             leaked = _tells_classes(read_texts(series), y)
+            suspect = "" if x is None or leaked else _suspicion_of_classes(x, y, target)
         if leaked:
             found.append(
                 f"{column.name} gives {target} away: one can be computed from the other. If it is known only together "
                 f"with {target}, leave it out with --drop {shlex.quote(column.name)}."
             )
-    return found
+        elif suspect:
+            suspected.append(
+                f"{column.name} may give {target} away: {suspect}. If it is known only together with {target}, leave "
+                f"it out with --drop {shlex.quote(column.name)}."
+            )
+    if y.dtype.kind == "f" and not found:
+        found = _sums(numbers, y, target)
+    return [*found, *suspected]
+
+
+def _sums(numbers: dict[str, Array], y: Array, target: str) -> list[str]:
+    """A warning if the target is a weighted sum of a few columns."""
+    names = list(numbers)
+    X = np.column_stack([numbers[name] for name in names]) if names else np.empty((len(y), 0))
+    known = np.isfinite(X).all(axis=1)
+    # Among as many columns as rows there is always a sum.
+    if len(names) < 2 or known.sum() < 2 * (len(names) + 1):
+        return []
+    X, y = X[known], y[known]
+    X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(np.float64).tiny)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    coef = np.linalg.lstsq(X, y, rcond=None)[0]
+    spread = float(y @ y)
+    if spread == 0 or float(np.sum((y - X @ coef) ** 2)) > _LEFT * spread:
+        return []
+    counts = np.abs(coef) * X.std(axis=0) > _LEAST_SUMMAND * y.std()
+    summed = [name for name, is_in in zip(names, counts, strict=True) if is_in]
+    if not 2 <= len(summed) <= _MOST_SUMMED:
+        return []
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in summed)
+    return [
+        f"{' and '.join(summed)} give {target} away: it is a weighted sum of them. If they are known only together "
+        f"with {target}, leave them out with {drops}."
+    ]
 
 
 def _tells_numbers(x: Array, y: Array) -> bool:
@@ -55,9 +102,49 @@ def _tells_numbers(x: Array, y: Array) -> bool:
     x, y = x[known], y[known]
     if len(x) < 3 or x.min() == x.max() or y.min() == y.max():
         return False
-    # In units of their spread, numbers of any size can be multiplied.
-    pairs = ((x / np.abs(x).max(), y), (rankdata(x), rankdata(y)))
-    return any(abs(float(np.corrcoef(a, b)[0, 1])) > _CORRELATION for a, b in pairs)
+    return _correlation(x, y) > _CORRELATION or _correlation(rankdata(x), rankdata(y)) > _CORRELATION
+
+
+def _correlation(x: Array, y: Array) -> float:
+    """Its size; in units of their spread, numbers of any size can be multiplied."""
+    return abs(float(np.corrcoef(x / np.abs(x).max(), y)[0, 1]))
+
+
+def _suspicion_of_numbers(x: Array, y: Array) -> str:
+    """What makes a column suspect; empty if nothing does."""
+    known = np.isfinite(x)
+    x, y = x[known], y[known]
+    if len(x) < _ROWS_PER_VALUE or x.min() == x.max() or y.min() == y.max():
+        return ""
+    r = _correlation(x, y)
+    return f"their correlation is {r:.4f}" if r > _SUSPICION else ""
+
+
+def _suspicion_of_classes(x: Array, classes: Array, target: str) -> str:
+    """Classes of several rows each that lie one after the other along a column."""
+    known = np.isfinite(x)
+    x, classes = x[known], classes[known]
+    names, codes = np.unique(classes, return_inverse=True)
+    if len(names) < 2 or np.bincount(codes).min() < _ROWS_PER_VALUE:
+        return ""
+    order = np.lexsort((codes, x))
+    x, codes = x[order], codes[order]
+    steps = np.flatnonzero(np.diff(codes))
+    # Equal values of several classes are told apart by no threshold.
+    apart = len(steps) == len(names) - 1 and bool(np.all(x[steps] < x[steps + 1]))
+    return f"{target} follows from thresholds on it" if apart else ""
+
+
+def _fixes_numbers(texts: list[str | None], y: Array) -> bool:
+    """Whether rows of one category all have the same number."""
+    values: dict[str, list[float]] = {}
+    for text, number in zip(texts, y.tolist(), strict=True):
+        if text is not None:
+            values.setdefault(text, []).append(number)
+    n_known = sum(map(len, values.values()))
+    if len(values) < 2 or n_known < _ROWS_PER_VALUE * len(values):
+        return False
+    return all(max(numbers) - min(numbers) <= _ROUNDING * float(np.ptp(y)) for numbers in values.values())
 
 
 def _tells_classes(texts: list[str | None], classes: Array) -> bool:

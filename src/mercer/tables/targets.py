@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from mercer.tables.meanings import choices_in_words
 from mercer.tables.numbers import Conventions, NumberChoice
 from mercer.tables.reading import Table
 from mercer.tables.schema import MOST_CATEGORIES, TableSchema
+from mercer.tables.transforms import Transform
 
 Array = NDArray[Any]
 
@@ -25,6 +26,10 @@ TASKS = ("auto", "regression", "classification")
 _MOST_CLASSES = 50
 # Fewer rows teach nothing.
 _FEWEST_ROWS = 10
+# Numbers are far out if they are more than so many times as far from the median as the quartiles are from each other,
+# as in columns.
+_FENCE = 20.0
+_PLAIN = Transform()
 # Squares of larger numbers overflow, and those of smaller ones vanish.
 _LEAST, _LARGEST = 1e-140, 1e140
 
@@ -40,9 +45,18 @@ class Target:
     classes : tuple of str or None
         The classes; None for numbers.
     center, scale : float
-        Numbers are learned as (y - center) / scale.
+        Numbers are learned as (transform(y) - center) / scale.
     dtype : str
         The kind of date that the numbers are; empty if they are none.
+    transform : Transform
+        Of numbers, before they are learned.
+    errors : tuple of float
+        Quantiles of what predictions miss, as numbers are learned. With a transform, a prediction is the mean over
+        them, so that it is a mean of the numbers and not their median [Duan1983]_; without any it is the median.
+
+    References
+    ----------
+    [Duan1983]_.
     """
 
     name: str
@@ -50,26 +64,49 @@ class Target:
     center: float = 0.0
     scale: float = 1.0
     dtype: str = ""
+    transform: Transform = _PLAIN
+    errors: tuple[float, ...] = ()
 
     @property
     def unit(self) -> str:
         """What the numbers count, after a space, if they are dates."""
         return f" {DATES[self.dtype].unit}" if self.dtype else ""
 
+    def transformed(self, transform: Transform, y: Array) -> Self:
+        """The same target, of which numbers y are learned through a transform."""
+        values = transform.forward(y)
+        return replace(self, transform=transform, center=float(values.mean()), scale=float(values.std()), errors=())
+
+    def learned(self, y: Array) -> Array:
+        """Numbers as they are learned."""
+        return np.asarray((self.transform.forward(y) - self.center) / self.scale)
+
+    def in_units(self, values: Array) -> Array:
+        """Numbers of the table for such as are learned; medians stay medians."""
+        return np.asarray(self.transform.inverse(np.asarray(values, dtype=np.float64) * self.scale + self.center))
+
+    def predicted(self, values: Array) -> Array:
+        """Numbers of the table for predictions: means if it is known what they miss, where that makes a difference."""
+        if not self.errors or self.transform.kind == "none":
+            return self.in_units(values)
+        return np.asarray(np.mean([self.in_units(values + error) for error in self.errors], axis=0))
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "name": self.name, "classes": self.classes, "center": self.center, "scale": self.scale, "dtype": self.dtype,
+            "transform": self.transform.kind, "unit": self.transform.unit, "errors": list(self.errors),
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """The target that `to_json` described."""
         classes = values["classes"]
-        # The first model files knew no dates.
+        # The first model files knew no dates, and no transforms.
+        transform = Transform(values.get("transform", "none"), values.get("unit", 1.0))
         return cls(
             values["name"], None if classes is None else tuple(classes), values["center"], values["scale"],
-            values.get("dtype", ""),
+            values.get("dtype", ""), transform, tuple(values.get("errors", ())),
         )  # fmt: skip
 
 
@@ -82,7 +119,9 @@ class LearningProblem:
     table, schema, target : Table, TableSchema, Target
         Where they come from.
     X, y : arrays
-        The rows, missing entries being 0, the mean; and standardised numbers, or names of classes.
+        The rows, missing entries being NaN; and standardised numbers, or names of classes.
+    far : array of bool
+        Rows whose numbers are far from all others: nothing is learned from them, and errors are counted without.
     rows : array of int
         Their places in the table.
     notes, warnings : list of str
@@ -94,6 +133,7 @@ class LearningProblem:
     target: Target
     X: Array
     y: Array
+    far: Array
     rows: Array
     notes: list[str]
     warnings: list[str]
@@ -139,11 +179,22 @@ class LearningProblem:
         if n_missing:
             entries = counted(n_missing, "missing entry was", "missing entries were")
             notes.append(f"{entries} replaced by the means of their columns.")
+            notes.append("Where a metric is learned, it also counts that they are missing.")
         if len(rows) < table.frame.height:
             n_lost = table.frame.height - len(rows)
             notes.append(counted(n_lost, f"row without {target} was", f"rows without {target} were") + " left out.")
-        warned = leaks(table.frame[rows], schema, target, values[rows])
-        return cls(table, schema, learned, np.nan_to_num(X), values[rows], rows, [*table.notes, *notes], warned)
+        y = values[rows]
+        warned = leaks(table.frame[rows], schema, target, y)
+        far = np.zeros(len(y), dtype=bool) if learned.classes is not None else are_far(y)
+        if far.any():
+            far_ones = counted(int(far.sum()), "number is", "numbers are")
+            warned.append(
+                f"{target}: {far_ones} farther from the median than {_FENCE:.0f} times the distance of the quartiles, "
+                f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are told without such rows, which would hide "
+                "all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
+                "mistakes?"
+            )
+        return cls(table, schema, learned, X, y, far, rows, [*table.notes, *notes], warned)
 
 
 def _read(series: pl.Series, task: str, conventions: Conventions) -> tuple[Array, Array, Target, list[str]]:
@@ -184,8 +235,17 @@ def _numbers(name: str, values: Array, dtype: str) -> tuple[Array, Array, Target
     if len(y) and np.ptp(y) <= 1e-12 * np.abs(y).max():
         got = f"numbers around {y[0]:g} that differ by less than rounding may" if np.ptp(y) else f"{y[0]:g} only"
         raise InputError(f"The target {name!r} must differ between rows, got {got}; nothing can be learned.")
-    center, scale = (float(y.mean()), float(y.std())) if len(y) else (0.0, 1.0)
+    near = y[~are_far(y)]
+    center, scale = (float(near.mean()), float(near.std())) if len(near) else (0.0, 1.0)
     return (values - center) / scale, known, Target(name, None, center, scale, dtype)
+
+
+def are_far(y: Array) -> Array:
+    """Which numbers are far from all others; none where most of them are equal."""
+    if not len(y):
+        return np.zeros(0, dtype=bool)
+    low, median, high = np.quantile(y, [0.25, 0.5, 0.75])
+    return np.abs(y - median) > (_FENCE * (high - low) if high > low else np.inf)
 
 
 def _classes(series: pl.Series) -> tuple[Array, Array, Target]:
