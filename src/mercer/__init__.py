@@ -3,8 +3,12 @@
 Sub-packages and estimators are imported when they are first used, so that ``import mercer`` costs next to nothing.
 """
 
-from importlib import import_module
-from typing import Any
+from __future__ import annotations
+
+# Nothing is imported here: the command listens to signals as soon as it can.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -44,6 +48,8 @@ __all__ = ["__version__", *_SUBPACKAGES, *_ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name in _SUBPACKAGES:
         return import_module(f"{__name__}.{name}")
     if name in _ESTIMATORS:

@@ -8,6 +8,7 @@ from rich.console import Console
 from mercer.cli import work as working
 from mercer.cli.messages import Conversation
 from mercer.cli.stopping import Stopping
+from mercer.report.progress import Stages
 
 
 @pytest.fixture
@@ -110,3 +111,78 @@ def test_who_waits_for_compiled_code_is_told():
     assert work.line().startswith("mercer: fitting a manifold (compiling, once), 50% after")
     work("fitting a manifold", 0.6)
     assert "compiling" not in work.line()
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(working.time, "monotonic", lambda: self.now)
+
+
+def estimates(clock, factors, *, steady, n_told=50):
+    """What is told of the time left, and what was left, while three stages take other times than the plan foresaw.
+
+    Steady stages tell how far they are; the others stand still until they are over.
+    """
+    plan, begin = {"reading": 20.0, "fitting": 50.0, "measuring": 30.0}, clock.now
+    times = [factor * expected for factor, expected in zip(factors, plan.values(), strict=True)]
+    work = working.Work(Stopping(), watched=True)
+    clock.now += 7.0  # before there is a plan
+    stages, found = Stages(work, plan), []
+    end = clock.now + sum(times)
+    for words, seconds, is_steady in zip(plan, times, steady, strict=True):
+        stages.begin(words)
+        for i in range(n_told):
+            clock.now += seconds / n_told
+            if is_steady:
+                stages.tell((i + 1) / n_told)
+            found.append((clock.now - begin, end - clock.now, work.left(), work.left_in_words()))
+    return [entry for entry in found if entry[0] > (end - begin) / 3]
+
+
+# Each stage may take twice as long beside another as was foreseen where all are heard of; where some stand still, which
+# tells nothing, √2 times as long.
+STEADY = [((True, True, True), second, third) for second in (0.71, 1.0, 1.41) for third in (0.71, 1.0, 1.41)]
+STANDING = [
+    (steady, second, third)
+    for steady in ((True, False, True), (True, True, False), (True, False, False), (False, False, False))
+    for second in (0.84, 1.0, 1.19)
+    for third in (0.84, 1.0, 1.19)
+]
+
+
+@pytest.mark.parametrize(("steady", "second", "third"), STEADY + STANDING)
+def test_the_time_left_is_right_within_a_factor_of_two(monkeypatch, steady, second, third):
+    said = 0
+    found = estimates(Clock(monkeypatch), (1.0, second, third), steady=steady)
+    for _, left, told, words in found:
+        if told is not None:
+            said += 1
+            assert left / 2 - 1 <= told <= 2 * left + 1
+            assert ("nearly done" in words) <= (left < 3)
+    assert said >= (0.95 if all(steady) else 0.3) * len(found)
+
+
+def test_stages_that_take_longer_than_was_foreseen_say_nothing(monkeypatch):
+    clock = Clock(monkeypatch)
+    work = working.Work(Stopping(time_limit=300.0), watched=True)
+    stages = Stages(work, {"fitting": 50.0, "measuring": 50.0})
+    stages.begin("fitting")
+    clock.now += 50.0
+    stages.begin("measuring")
+    assert work.left_in_words() == "about 50 s left"
+    clock.now += 100.0
+    assert work.left_in_words() == "at most 2 min left"
+    assert work.line().endswith("50% after 2 min, at most 2 min left")
+    clock.now += 151.0
+    assert work.left_in_words() == ""
+    endless = working.Work(Stopping(), watched=True)
+    stages = Stages(endless, {"fitting": 50.0, "measuring": 50.0})
+    stages.begin("fitting")
+    clock.now += 50.0
+    stages.begin("measuring")
+    clock.now += 100.0
+    assert endless.left() is None
+    assert endless.line().endswith("50% after 2 min")

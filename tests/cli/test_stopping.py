@@ -13,6 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import mercer
+from mercer.address_space import _LEAST
 from mercer.cli.exit_codes import ExitCode
 from mercer.cli.messages import Conversation
 from mercer.cli.stopping import Stopping
@@ -67,6 +69,50 @@ def test_every_exit_code_is_documented(run):
     for code in ExitCode:
         assert f"| {code.value} |" in page
         assert re.search(rf"\b{code.value}: ", said)
+
+
+def test_signals_are_heard_before_anything_is_imported():
+    code = (
+        "import os, sys\n"
+        "before = set(sys.modules)\n"
+        "from mercer.cli import early\n"
+        "print(sorted(set(sys.modules) - before - {'__future__'}))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(mercer.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "['mercer', 'mercer.cli', 'mercer.cli.early']"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_two_signals_at_once_are_told_once(number):
+    # The second comes while the line of the first is being written.
+    code = (
+        "import os, signal\n"
+        "from mercer.cli import early\n"
+        "early.listen_early()\n"
+        "write = os.write\n"
+        "def slowly(*words):\n"
+        "    write(*words)\n"
+        f"    signal.raise_signal({number.value})\n"
+        "os.write = slowly\n"
+        f"signal.raise_signal({number.value})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + number, "mercer: stopped before there was anything to write.\n")
+
+
+def test_a_signal_while_it_is_said_why_the_command_ends(run, tmp_path, blobs, monkeypatch):
+    complain = Conversation.complain
+
+    def interrupted(self, words):
+        signal.raise_signal(signal.SIGINT)
+        complain(self, words)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Conversation, "complain", interrupted)
+    assert "none.csv does not exist" in run("map", "none.csv", "--out", "o", code=ExitCode.INPUT).output
 
 
 def test_a_limit_before_there_is_a_result(process, tmp_path):
@@ -173,6 +219,14 @@ def test_standard_output_on_a_full_disk(process, tmp_path):
     assert (tmp_path / "o/report.html").exists()
 
 
+def test_both_streams_on_a_full_disk(tmp_path, blobs):
+    with open("/dev/full", "w") as full:
+        for words in (("map", "blobs.csv", "--method", "pca", "--out", "o"), ("--help",)):
+            done = subprocess.run([*MERCER, *words], cwd=tmp_path, stdout=full, stderr=full, check=False)
+            assert done.returncode == ExitCode.OUTPUT
+    assert (tmp_path / "o/report.html").exists()
+
+
 def test_readers_that_have_read_enough(tmp_path, blobs):
     for words in (("map", "blobs.csv", "--method", "pca", "--out", "o"), ("map", "--help")):
         reading, writing = os.pipe()
@@ -196,6 +250,16 @@ def test_a_low_limit_of_the_address_space(process, words, gigabytes):
     said = process(*words, code=ExitCode.MEMORY, **limit).stderr
     assert "Mercer takes about 1500 MB of address space to begin, and" in said
     assert "raise the limit (ulimit -v)." in said
+
+
+@pytest.mark.parametrize("megabytes", [20, 25, 30, 40, 50, 60])
+def test_a_limit_that_leaves_no_room_for_the_command_itself(tmp_path, blobs, megabytes):
+    command = [*MERCER, "map", "blobs.csv", "--out", "o"]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6, megabytes * 10**6))  # noqa: E731
+    done = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.MEMORY, done.stderr
+    assert done.stderr.startswith(f"mercer: Mercer takes about {_LEAST / 1e6:.0f} MB of address space to begin")
+    assert done.stderr.endswith("raise the limit (ulimit -v).\n")
 
 
 def test_what_the_address_space_leaves_is_enough(process):

@@ -65,10 +65,6 @@ def test_folders_that_must_stay_the_same_do(tmp_path, monkeypatch):
     folder = tmp_path / "out"
     OutputFolder(folder).write(a_set(1))
     inode = folder.stat().st_ino
-    (folder / "pictures").mkdir()
-    OutputFolder(folder).write(a_set(2))
-    assert folder.stat().st_ino == inode
-    (folder / "pictures").rmdir()
     monkeypatch.chdir(folder)
     OutputFolder(".").write(a_set(3))
     assert folder.stat().st_ino == inode
@@ -78,6 +74,94 @@ def test_folders_that_must_stay_the_same_do(tmp_path, monkeypatch):
     OutputFolder("link").write(a_set(4))
     assert (tmp_path / "link").is_symlink()
     assert contents(folder) == a_set(4)
+
+
+def with_entries_of_others(folder):
+    """A folder of results into which others have put files, a folder and a link."""
+    OutputFolder(folder).write(a_set(1))
+    (folder / "pictures").mkdir()
+    (folder / "pictures/a.png").write_text("mine")
+    (folder / "notes.txt").write_text("mine")
+    (folder / "link").symlink_to("notes.txt")
+
+
+def are_there(folder):
+    return (folder / "pictures/a.png").read_text() == (folder / "link").read_text() == "mine"
+
+
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_folders_of_others_stay(tmp_path, monkeypatch, exchanged):
+    folder = tmp_path / "out"
+    with_entries_of_others(folder)
+    inode = folder.stat().st_ino
+    if not exchanged:
+        in_place(monkeypatch)
+    OutputFolder(folder).write(a_set(2))
+    assert (folder.stat().st_ino == inode) != exchanged
+    assert are_there(folder)
+    assert (folder / "report.html").read_bytes() == b"page 2"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_a_process_that_is_killed_while_it_exchanges_loses_no_folder_of_others(tmp_path, monkeypatch, after):
+    folder, exchanged = tmp_path / "out", drafts._exchanged
+    with_entries_of_others(folder)
+
+    def dies(one, other):
+        if after:
+            exchanged(one, other)
+        os._exit(9)
+
+    output = OutputFolder(folder)
+    monkeypatch.setattr(drafts, "_exchanged", dies)
+    child = os.fork()
+    if not child:
+        output.write(a_set(2))
+    os.waitpid(child, 0)
+    # A whole set, at once; the folder of others is where the new one was made, until the next run.
+    assert (folder / "report.html").read_bytes() == (b"page 2" if after else b"page 1")
+    assert (folder / "summary.json").exists()
+    OutputFolder(folder)
+    assert are_there(folder)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_cannot_be_given_back_is_not_removed(tmp_path, monkeypatch):
+    folder, rename = tmp_path / "out", os.rename
+    with_entries_of_others(folder)
+
+    def refused(one, other):
+        if os.fspath(other) in (os.fspath(folder / "pictures"), os.fspath(folder / "link")):
+            raise OSError(errno.EIO, "the disk is away")
+        rename(one, other)
+
+    output = OutputFolder(folder)
+    in_place(monkeypatch)
+    monkeypatch.setattr(os, "rename", refused)
+    output.write(a_set(2))
+    assert not (folder / "pictures").exists()
+    monkeypatch.setattr(os, "rename", rename)
+    OutputFolder(folder)
+    assert are_there(folder)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_folders_that_cannot_move_are_left_where_they_are(tmp_path, monkeypatch):
+    folder, rename = tmp_path / "out", os.rename
+    with_entries_of_others(folder)
+    inode = folder.stat().st_ino
+
+    def refused(one, other):
+        if os.path.basename(other) == "pictures":
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        rename(one, other)
+
+    monkeypatch.setattr(os, "rename", refused)
+    OutputFolder(folder).write(a_set(2))
+    assert folder.stat().st_ino == inode
+    assert are_there(folder)
+    assert (folder / "report.html").read_bytes() == b"page 2"
 
 
 def test_files_that_come_while_folders_are_exchanged_stay(tmp_path, monkeypatch):

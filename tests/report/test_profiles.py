@@ -1,10 +1,14 @@
 """Profiles run where rows are."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
+import pytest
 
-from mercer.report import MapSettings, make_map, table_from_frame
+from mercer.report import MapSettings, figures, make_map, table_from_frame
 from mercer.report.figures import decoded_images
+from mercer.report.map_pages import map_files
 from mercer.report.profiles import profiles, rows_along
 from mercer.tables.images import pixel_names
 
@@ -60,3 +64,28 @@ def test_no_images_are_decoded_where_no_rows_are(monkeypatch):
     assert drawn[0]["ends"] == (0.0, 255.0)
     assert np.isfinite(images[[0, 8]]).all()
     assert np.isnan(images[3:6]).all()
+
+
+@pytest.mark.parametrize(("n_left_out", "words"), [(1, "1 column that changes"), (2, "2 columns that change")])
+def test_what_is_left_out_is_counted_in_good_english(n_left_out, words):
+    X = RNG.normal(size=(60, 15 + n_left_out))
+    result = make_map(table_from_frame(pl.DataFrame(X)), MapSettings(method="pca"))
+    verb = "is" if n_left_out == 1 else "are"
+    page = map_files(result, "mercer map")["report.html"].decode()
+    assert f"{words} less along this coordinate {verb} left out." in page
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_density_of_a_long_map_is_no_strip(monkeypatch, turned):
+    seen = []
+    monkeypatch.setattr(figures.Picture, "svg", lambda picture: seen.extend(picture.figure.axes))
+    Z = RNG.uniform(-1, 1, size=(200, 2)) * ([5.0, 70.0] if turned else [70.0, 5.0])
+    result = SimpleNamespace(embedding=Z, model=SimpleNamespace(estimator=None))
+    figures.density_picture(result)
+    seen[0].figure.draw_without_rendering()
+    box = seen[0].get_window_extent()
+    assert max(box.width / box.height, box.height / box.width) < 3.1
+    seen.clear()
+    result.embedding = RNG.uniform(-1, 1, size=(200, 2)) * [2.0, 1.0]
+    figures.density_picture(result)
+    assert seen[0].get_aspect() == 1.0

@@ -1,10 +1,28 @@
 """The `mercer` command."""
 
-from typing import Any
+from __future__ import annotations
 
-from mercer.cli.main import main
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command with the arguments of the process; signals are heard before anything else is imported."""
+    from mercer.cli.early import has_room, leave_for_lack_of_memory, listen_early
+
+    listen_early()
+    try:
+        from mercer.cli.process import run
+
+        run()
+    except Exception:
+        # Commands make messages of their errors; those of modules that find no room to be imported are of all kinds.
+        if has_room():
+            raise
+        leave_for_lack_of_memory()
 
 
 def __getattr__(name: str) -> Any:

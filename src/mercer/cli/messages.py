@@ -99,7 +99,8 @@ class Conversation:
             # As in `mercer ... | head -1`: who has read enough is no error.
             raise typer.Exit(ExitCode.DONE) from None
         except OSError as error:
-            self.complain(f"standard output cannot be written: {error.strerror}. The files of the result are there.")
+            with contextlib.suppress(OSError):  # nor can standard error: the code alone tells
+                self.complain(f"standard output cannot be written: {error.strerror}. The result is written.")
             raise typer.Exit(ExitCode.OUTPUT) from None
 
     def report(self, folder: OutputFolder, files: dict[str, bytes], verdict: str | None = None) -> None:
@@ -189,6 +190,7 @@ def conversation(quiet: bool, as_json: bool, time_limit: float | None = None) ->
         except (typer.Exit, typer.Abort, SystemExit):
             raise
         except BaseException as error:
+            stopping.command_ends()
             words, code = talk.explain(error)
             with contextlib.suppress(OSError):  # standard error cannot be written: the code alone tells
                 if code is ExitCode.BUG and os.environ.get("MERCER_TRACEBACK"):

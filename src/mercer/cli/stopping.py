@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 from types import FrameType
 from typing import Any
 
+from mercer.cli.early import STOPPED, end_at_once, leave
 from mercer.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.STOPPED, signal.SIGTERM: ExitCode.TERMINATED, signal.SIGALRM: ExitCode.TIME}
@@ -18,29 +18,11 @@ _LONGEST = 1e8
 _AGAIN = 0.05
 
 
-def end_at_once(number: int, frame: FrameType | None) -> None:
-    """End the process with a line instead of a traceback: while modules are imported there is nothing to write."""
-    _leave(_CODES[signal.Signals(number)], None)
-
-
-def listen_early() -> None:
-    """Hear signals from the start of the process on; those that it was told to ignore stay so."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end_at_once)
-
-
 def end_in_words(cause: ExitCode | None, time_limit: float | None) -> str:
     """Why there is no result."""
     if cause is ExitCode.TIME:
         return f"the limit of {time_limit:g} s passed before there was a result; give it more time, or fewer rows."
-    return "stopped before there was anything to write."
-
-
-def _leave(code: ExitCode, time_limit: float | None) -> None:
-    # Not through Python's streams, which the interrupted code may be using.
-    os.write(2, f"mercer: {end_in_words(code, time_limit)}\n".encode())
-    os._exit(code)
+    return STOPPED
 
 
 class Stopping:
@@ -65,7 +47,7 @@ class Stopping:
         self.time_limit = time_limit
         self.cause: ExitCode | None = None
         self._before: dict[int, Any] = {}
-        self._at_once = self._writing = False
+        self._at_once = self._writing = self._over = False
         self._hook = sys.unraisablehook
 
     def __enter__(self) -> Stopping:
@@ -98,12 +80,19 @@ class Stopping:
         if self._before:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
+    def command_ends(self) -> None:
+        """From now on signals do nothing: the command only says why it ends."""
+        self._over = True
+
     def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self._over:
+            return
         code, first = _CODES[signal.Signals(number)], self.cause in (None, ExitCode.TIME)
         if code is not ExitCode.TIME or self.cause is None:
             self.cause = code
         if self._at_once:
-            _leave(self.cause or code, self.time_limit)
+            code = self.cause or code
+            leave(code, end_in_words(code, self.time_limit))
         if not (self._writing and first):
             raise KeyboardInterrupt
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ from mercer.report.progress import Progress
 _PAUSE, _WIDTH = 5.0, 79
 # Less than this share of the work says nothing of the rest.
 _LEAST_SHARE = 0.02
+# Stages that are not over may take so many times longer or shorter than the pace so far would have it; and what is told
+# of the time that is left is to be right within this factor.
+_PLAN, _RIGHT = math.sqrt(2.0), 2.0
+# Seconds that nobody counts.
+_MOMENT = 1.0
 
 
 class Work(Progress):
@@ -31,12 +37,15 @@ class Work(Progress):
         self.watched = watched
         self._stopping, self._bars = stopping, bars
         self._begin = self._told_at = time.monotonic()
-        self._words, self._share, self._is_compiling = "reading", 0.0, False
+        self._words, self._share, self._expected = "reading", 0.0, 0.0
+        self._before, self._is_compiling = 0.0, False
         self._task = None if bars is None else bars.add_task(self._words, total=1.0, objective="")
 
     def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
         """Show what is done, and tell whether to end: where Python ignores exceptions a signal is unheard."""
         self._words, self._share, self._told_at, self._is_compiling = words, share, time.monotonic(), False
+        if share == 0.0:
+            self._before = self._told_at - self._begin
         if self._bars is not None and self._task is not None:
             told = "" if objective is None else f"objective {objective:.4g}"
             self._bars.update(self._task, description=words, completed=share, objective=told)
@@ -52,36 +61,64 @@ class Work(Progress):
         """From now on the first signal interrupts nothing, and the clock stands still."""
         self._stopping.work_ends()
 
+    def expect(self, share: float) -> None:
+        """Until so much is behind, nothing need be heard."""
+        self._expected = share
+
     def left(self) -> float | None:
-        """Seconds that are left, by the share of the work that is behind; None while that says nothing."""
-        now = time.monotonic()
-        limit = self._stopping.time_limit
-        until_limit = float("inf") if limit is None else max(0.0, limit - (now - self._begin))
-        if self._share < _LEAST_SHARE:
-            return until_limit if until_limit < float("inf") else None
-        whole = (self._told_at - self._begin) / self._share
-        return min(max(0.0, whole - (now - self._begin)), until_limit)
+        """Seconds that are left, or until the limit if it comes before; None while nothing says."""
+        estimate, until_limit = self._estimate(), self._until_limit()
+        if estimate is None:
+            return until_limit if until_limit < math.inf else None
+        return min(estimate, until_limit)
+
+    def left_in_words(self) -> str:
+        """The time that is left, for people; nothing if it is not known."""
+        estimate, until_limit = self._estimate(), self._until_limit()
+        if estimate is None and 0.0 < until_limit < math.inf:
+            return f"at most {in_words(until_limit)} left"
+        if estimate is None:
+            return ""
+        left = min(estimate, until_limit)
+        return f"about {in_words(left)} left" if left > _MOMENT else "nearly done"
 
     def line(self) -> str:
         """What is known, in a line that fits any terminal."""
-        seconds = time.monotonic() - self._begin
-        end = f", {100 * self._share:.0f}% after {in_words(seconds)}{left_in_words(self.left(), ', ')}"
+        seconds, left = time.monotonic() - self._begin, self.left_in_words()
+        end = f", {100 * self._share:.0f}% after {in_words(seconds)}" + (f", {left}" if left else "")
         if self._is_compiling:
             end = f" (compiling, once){end}"
         words, room = f"mercer: {printable(self._words)}", _WIDTH - len(end)
         return (words if len(words) <= room else words[: room - 3] + "...") + end
 
+    def _until_limit(self) -> float:
+        limit = self._stopping.time_limit
+        return math.inf if limit is None else max(0.0, limit - (time.monotonic() - self._begin))
+
+    def _estimate(self) -> float | None:
+        """Seconds until the work is done, by the pace so far; None where that could be wrong by more than twice.
+
+        While nothing is heard, the stage may be as far as the plan foresaw, or have come to its end long ago by a plan
+        that is wrong. What is left then lies between what two such plans would leave.
+        """
+        if self._share < _LEAST_SHARE:
+            return None
+        behind = self._told_at - self._begin - self._before
+        stage = behind * max(0.0, self._expected - self._share) / self._share
+        rest = behind * (1.0 - max(self._expected, self._share)) / self._share
+        silent = time.monotonic() - self._told_at
+        if silent > _PLAN * stage + _MOMENT:
+            return None
+        least = max(0.0, stage / _PLAN - silent) + rest / _PLAN
+        most = max(0.0, _PLAN * stage - silent) + _PLAN * rest
+        if most > _RIGHT**2 * least + _MOMENT:
+            return None
+        return math.sqrt(least * most)
+
 
 def in_words(seconds: float) -> str:
     """A time for people."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def left_in_words(left: float | None, before: str = "") -> str:
-    """The time that is left, for people; nothing if it is not known."""
-    if left is None:
-        return ""
-    return before + (f"about {in_words(left)} left" if left > 1 else "nearly done")
 
 
 class _TimeLeft(ProgressColumn):
@@ -91,7 +128,7 @@ class _TimeLeft(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Nothing while little is done."""
-        return Text(left_in_words(self._work.left()))
+        return Text(self._work.left_in_words())
 
 
 @contextlib.contextmanager

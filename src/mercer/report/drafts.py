@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,7 +101,8 @@ def publish_beside(folder: Path, files: Mapping[str, bytes], old: Sequence[str],
     files : mapping of str to bytes
         The new set.
     old, foreign : sequences of str
-        Entries of the folder: those that are replaced, and files of others, which are in both folders for a moment.
+        Entries of the folder: those that are replaced, and those of others. Files of others are in both folders for a
+        moment; anything else, as folders, moves to the new one just before it takes its place.
 
     Returns
     -------
@@ -120,7 +122,7 @@ def publish_beside(folder: Path, files: Mapping[str, bytes], old: Sequence[str],
             os.rename(new, folder)
         else:
             write_through(draft / _PLAN, json.dumps({"folder": folder.name, "names": [*old, *files]}).encode())
-            if not (_linked(folder, new, foreign) and _exchanged(new, folder)):
+            if not (_given(folder, new, foreign) and _exchanged(new, folder)):
                 return False
         _settle(folder.parent)
         return True
@@ -171,12 +173,16 @@ def _settle(folder: Path) -> None:
             os.close(handle)
 
 
-def _linked(folder: Path, new: Path, foreign: Sequence[str]) -> bool:
-    """Whether files of others, and the permissions, could be given to the new folder."""
+def _given(folder: Path, new: Path, foreign: Sequence[str]) -> bool:
+    """Whether what others have in the folder, and its permissions, could be given to the new one."""
     try:
         shutil.copymode(folder, new)
-        for name in foreign:
-            os.link(folder / name, new / name, follow_symlinks=False)
+        are_files = {name: stat.S_ISREG((folder / name).lstat().st_mode) for name in foreign}
+        for name in sorted(foreign, key=lambda name: not are_files[name]):
+            if are_files[name]:
+                os.link(folder / name, new / name)
+            else:
+                os.rename(folder / name, new / name)
     except OSError:
         return False
     _settle(new)
@@ -219,11 +225,19 @@ def _move_in(draft: Path, folder: Path) -> None:
 
 
 def _clear(draft: Path) -> None:
-    """Remove a draft, or the old folder that has taken its place, and give files of others back."""
-    with contextlib.suppress(OSError, ValueError):
+    """Remove a draft, or the old folder that has taken its place, and give entries of others back.
+
+    A draft of which something cannot be given back stays.
+    """
+    with contextlib.suppress(FileNotFoundError, ValueError):  # without a plan, or with half of one, nothing has moved
         plan = json.loads((draft / _PLAN).read_bytes())
         folder = draft.parent / plan["folder"]
         for entry in (draft / _NEW).iterdir():
-            if entry.name not in plan["names"] and not os.path.lexists(folder / entry.name):
-                os.rename(entry, folder / entry.name)
+            is_there = os.path.lexists(folder / entry.name)
+            if entry.name in plan["names"] or (is_there and not entry.is_dir()):
+                continue
+            try:
+                os.rename(entry, folder / entry.name)  # which replaces no folder that holds something
+            except OSError:
+                return
     shutil.rmtree(draft, ignore_errors=True)

@@ -33,6 +33,7 @@ from mercer.plots.style import COLORS, INK, POINTS
 from mercer.report.map_data import pixel_ends
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mercer.relevance import LearningCurve, RelevantDimensions
@@ -50,6 +51,8 @@ _STYLE: Any = {
 _VARIABLES = {INK: "var(--ink)", POINTS: "var(--muted)"} | {c: f"var(--c{i})" for i, c in enumerate(COLORS)}
 # Images along each axis of decoded ones; none is drawn where the nearest row is farther away than so many of them.
 _IMAGES, _FARTHEST = 9, 1.0
+# A picture of places is no more than this many times as long as it is high, and the other way round.
+_LONGEST_SIDE = 3.0
 # Points of an effect that are marked one by one, and letters of a category that are written.
 _MARKED, _LONGEST_NAME = 12, 12
 
@@ -129,9 +132,17 @@ def density_picture(result: MapResult) -> Markup:
     with drawing(9.2 if stretched else 5.2, 3.8) as picture:
         axes = np.ravel(picture.figure.subplots(1, 2 if stretched else 1, squeeze=False))
         RowDensityDisplay(points=Z).plot(axes[0])
+        _limit_aspect(axes[0])
         if stretched:
             (CurveMagnificationDisplay if Z.shape[1] == 1 else LatentMapDisplay).from_estimator(estimator, ax=axes[1])
         return picture.svg()
+
+
+def _limit_aspect(ax: Axes) -> None:
+    """Keep one scale for both axes unless that makes the picture a strip."""
+    across, up = (abs(np.diff(limits)[0]) for limits in (ax.get_xlim(), ax.get_ylim()))
+    if ax.get_aspect() == 1.0:
+        ax.set_aspect(float(np.clip(up / across, 1.0 / _LONGEST_SIDE, _LONGEST_SIDE) * across / up))
 
 
 def decoded_images(result: MapResult) -> Markup:

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import json
 import os
-import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,10 +42,10 @@ class OutputFolder:
     A file is Mercer's if the `times.json` of the folder lists it and the `summary.json` beside that has the version of
     Mercer.
 
-    The new folder is written beside the old one, and both are exchanged at once. Where that cannot be (other systems
-    than Linux; a working folder; a folder that holds other folders; one whose parent may not be written), old files
-    are removed and new ones moved in: a process that is killed in between leaves a part of one set, and the next
-    `OutputFolder` on the same path completes it.
+    The new folder is written beside the old one, and both are exchanged at once; folders that others have put into it
+    are moved to the new one before. Where that cannot be (other systems than Linux; a working folder; one whose parent
+    may not be written; a mounted disk in it), old files are removed and new ones moved in: a process that is killed in
+    between leaves a part of one set. The next `OutputFolder` on the same path completes what a killed one left.
 
     Examples
     --------
@@ -124,16 +123,15 @@ class OutputFolder:
         return [name for name in os.listdir(folder) if name not in ours] if folder.exists() else []
 
     def _can_be_exchanged(self, ours: Sequence[str]) -> bool:
-        """Whether nobody minds that the folder is a new one: our own, not the working one, of plain files."""
+        """Whether nobody minds that the folder is a new one: our own, not the working one, without very many files."""
         folder = self._real
         if not folder.exists():
             return True
-        about, foreign = folder.stat(), self._foreign(ours)
+        about = folder.stat()
         return (
             (about.st_uid, about.st_gid) == (os.geteuid(), os.getegid())
             and not Path.cwd().is_relative_to(folder)
-            and len(foreign) <= _MOST_FOREIGN
-            and all(stat.S_ISREG((folder / name).lstat().st_mode) for name in foreign)
+            and len(self._foreign(ours)) <= _MOST_FOREIGN
         )
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 import mercer
 from mercer.report.outputs import plain
+from mercer.tables.columns import counted
 
 # What a result depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
@@ -35,7 +36,7 @@ def render(template: str, **values: Any) -> bytes:
         loader=PackageLoader("mercer.report", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"figure": figure, "percent": percent}
+    environment.filters |= {"figure": figure, "percent": percent, "counted": counted}
     environment.globals["source"] = lambda name: Markup(environment.loader.get_source(environment, name)[0])  # type: ignore[union-attr]
     return environment.get_template(template).render(**values).encode(errors="backslashreplace")
 

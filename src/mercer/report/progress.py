@@ -30,6 +30,9 @@ class Progress:
         """
         return False
 
+    def expect(self, share: float) -> None:
+        """Be told how much will be behind when the stage that begins is over; until then nothing need be heard."""
+
     def end(self) -> None:
         """Be told that the result is there: what is left is short, and should not be interrupted."""
 
@@ -72,6 +75,7 @@ class Stages:
     def begin(self, words: str) -> None:
         """Go on to a stage of the plan; raises `KeyboardInterrupt` if the work is to end."""
         self._words = words
+        self._progress.expect(self._behind(1.0))
         if self.tell(0.0):
             raise KeyboardInterrupt
 
@@ -81,9 +85,12 @@ class Stages:
 
     def tell(self, share: float, objective: float | None = None) -> bool:
         """Tell how much of the stage is done; whether the work is to end."""
+        # Methods that begin anew count from zero again; the whole work does not.
+        self._share = max(self._share, self._behind(share))
+        return self._progress(self._words, self._share, objective)
+
+    def _behind(self, share: float) -> float:
+        """How much of the whole work is behind after a share of the stage."""
         names = list(self._plan)
         before = sum(self._plan[name] for name in names[: names.index(self._words)])
-        whole = sum(self._plan.values())
-        # Methods that begin anew count from zero again; the whole work does not.
-        self._share = max(self._share, (before + min(share, 1.0) * self._plan[self._words]) / whole)
-        return self._progress(self._words, self._share, objective)
+        return (before + min(share, 1.0) * self._plan[self._words]) / sum(self._plan.values())

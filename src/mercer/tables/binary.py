@@ -15,12 +15,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from mercer.tables.arrow_sizes import arrow_bytes, is_arrow_file
 from mercer.tables.errors import InputError, unreadable
 from mercer.tables.features import some_of
 from mercer.tables.files import read_file
-from mercer.tables.memory import refuse_if_too_large
+from mercer.tables.frame_sizes import TEXTS, frame_bytes
+from mercer.tables.memory import memory_to_use, refuse_if_too_large
 from mercer.tables.naming import clean_names, shown_name
-from mercer.tables.parquet_sizes import parquet_bytes
+from mercer.tables.parquet_sizes import longest_row, parquet_bytes
 
 Array = NDArray[Any]
 
@@ -36,6 +38,10 @@ _COMPRESSED_FACTOR = 12.0
 _COPIES = 2.0
 # What SciPy's `save_npz` writes.
 _SPARSE = {"data", "format", "shape"}
+# More of a column of texts: another copy while numbers and dates are looked for in it.
+_COPIES_OF_TEXTS = 1.0
+# Times that a file is gone through at most.
+_MOST_SLICES = 500
 # Of dates that frames know.
 _DATE_UNITS = ("D", "ms", "us", "ns")
 # How files of NumPy begin.
@@ -79,26 +85,52 @@ def _as_file(path: Path, factor: float) -> Iterator[IO[bytes]]:
 
 
 def parquet_frame(path: Path) -> pl.DataFrame:
-    """The columns of a Parquet file, after its footer told that they fit into memory."""
+    """The columns of a Parquet file, after its pages told that they fit into memory."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
-        refuse_if_too_large(_COPIES * parquet_bytes(file), f"reading {shown_name(path)}")
-        file.seek(0)
-        return pl.read_parquet(file)
+        needed, longest = _COPIES * parquet_bytes(file), longest_row(file)
+        if longest and needed > memory_to_use():
+            return _read_in_slices(file, path, needed, longest)
+        refuse_if_too_large(needed, f"reading {shown_name(path)}")
+        return _with_room(pl.read_parquet(_rewound(file)), path)
+
+
+def _read_in_slices(file: IO[bytes], path: Path, needed: float, longest: float) -> pl.DataFrame:
+    """A file whose texts may be long, but seldom are: so many rows at a time as would fit if they were."""
+    table = pl.scan_parquet(_rewound(file))
+    height = table.select(pl.len()).collect().item()
+    step = int(memory_to_use() / (_COPIES * longest))
+    if height > _MOST_SLICES * step:
+        refuse_if_too_large(needed, f"reading {shown_name(path)}", "write it with another encoding than differences")
+    pieces: list[pl.DataFrame] = []
+    for start in range(0, height, max(step, 1)):
+        pieces.append(table.slice(start, step).collect())
+        frame = _with_room(pl.concat(pieces), path)
+    return frame
 
 
 def arrow_frame(path: Path) -> pl.DataFrame:
-    """The columns of an Arrow file or stream."""
+    """The columns of an Arrow file or stream, after its messages told that they fit into memory."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
         if not file.read(8).startswith(_ARROW):
             raise InputError(f"{shown_name(path)} is no Arrow file; check what kind of file it is.")
-        size = file.seek(0, 2)
-        refuse_if_too_large(_COMPRESSED_FACTOR * size, f"reading {shown_name(path)}")
         file.seek(0)
-        try:
-            return pl.read_ipc(file)
-        except pl.exceptions.PolarsError:
-            file.seek(0)
-            return pl.read_ipc_stream(file)
+        refuse_if_too_large(_COPIES * arrow_bytes(file), f"reading {shown_name(path)}")
+        read = pl.read_ipc if is_arrow_file(file) else pl.read_ipc_stream
+        return _with_room(read(_rewound(file)), path)
+
+
+def _rewound(file: IO[bytes]) -> IO[bytes]:
+    """A file at its beginning, also for polars, which does not know what Python has read ahead of its place."""
+    file.seek(0, 2)
+    file.seek(0)
+    return file
+
+
+def _with_room(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """A frame for which there is room to work on, when texts are no longer shared."""
+    n_bytes = _COPIES * frame_bytes(frame) + _COPIES_OF_TEXTS * frame_bytes(frame.select(TEXTS))
+    refuse_if_too_large(n_bytes, f"reading {shown_name(path)}")
+    return frame
 
 
 def expanded(frame: pl.DataFrame) -> pl.DataFrame:

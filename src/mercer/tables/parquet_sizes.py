@@ -1,29 +1,68 @@
-"""What a Parquet file will take in memory, from its footer."""
+"""What a Parquet file will take in memory, from its footer and the headers of its pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
+
+from mercer.tables.thrift import Compact
 
 # Bytes of an entry in memory at least: encodings may store a million equal ones in a few.
 _ENTRY = 16
-# Of a number in the footer: 64, in bytes of seven each. The time for longer ones grows as the square of their length.
-_MOST_BITS = 70
+# Bytes of the header of a page, but for statistics of long texts; these take up to many times as many.
+_HEADER = 512
+# Of parquet.thrift: the type of bytes of any length, the encoding of texts by what they have in common with the one
+# before, and where both kinds of headers of pages with values have the encoding.
+_BYTES, _DIFFERENCES, _ENCODINGS = 6, 7, {5: 2, 8: 4}
+# What damaged structs raise when they are read.
+_DAMAGED = (IndexError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def parquet_bytes(file: IO[bytes]) -> float:
     """Bytes of the columns of a Parquet file when they are decompressed and decoded.
 
+    The headers of all pages are read, since what the footer says of them need not be so. Texts of a dictionary count
+    once, as they do when they are read; `frame_bytes` counts them as often as they occur. Texts that are stored as
+    differences are bounded: each may hold all that the others of its page do, see `longest_row`.
+
     Raises
     ------
     ValueError
-        If the footer cannot be read.
+        If the footer or a header cannot be read.
 
     References
     ----------
-    parquet.thrift: FileMetaData 4 row_groups, RowGroup 1 columns, ColumnChunk 3 meta_data, ColumnMetaData 5 num_values
-    and 6 total_uncompressed_size; the compact protocol of Thrift.
+    parquet.thrift: FileMetaData 4 row_groups, RowGroup 1 columns, ColumnChunk 3 meta_data, ColumnMetaData 1 type,
+    5 num_values, 7 total_compressed_size, 9 data_page_offset and 11 dictionary_page_offset; PageHeader
+    2 uncompressed_page_size, 3 compressed_page_size, 5 data_page_header and 8 data_page_header_v2; in these
+    1 num_values, and 2 or in version two 4 encoding.
     """
+    with _damage_told("a page of it"):
+        return float(sum(_chunk_bytes(file, chunk) for group in _groups(file) for chunk in group))
+
+
+def longest_row(file: IO[bytes]) -> float:
+    """Bytes that a row may take by texts that are stored as differences: the longest page of each such column."""
+    longest: dict[int, int] = {}
+    with _damage_told("a page of it"):
+        for group in _groups(file):
+            for column, chunk in enumerate(group):
+                sizes = [page[2] for page in _pages(file, chunk) if _are_differences(chunk, page)]
+                longest[column] = max(longest.get(column, 0), *sizes, 0)
+    return float(sum(longest.values()))
+
+
+@contextmanager
+def _damage_told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED:
+        raise ValueError(f"{what} is damaged") from None
+
+
+def _groups(file: IO[bytes]) -> list[list[dict[int, Any]]]:
+    """What the footer says of the columns of each group of rows."""
     end = file.seek(0, 2)
     file.seek(max(0, end - 8))
     tail = file.read(8)
@@ -31,74 +70,50 @@ def parquet_bytes(file: IO[bytes]) -> float:
     if tail[4:] != b"PAR1" or size + 8 > end:
         raise ValueError("it does not end as a Parquet file does")
     file.seek(end - 8 - size)
-    footer = file.read(size)
-    try:
-        meta = _Compact(footer).struct()
-        chunks = [chunk[3] for group in meta.get(4, []) for chunk in group.get(1, [])]
-        return float(sum(max(chunk[6], _ENTRY * chunk[5]) for chunk in chunks))
-    except (IndexError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("its footer is damaged") from None
+    with _damage_told("its footer"):
+        meta = Compact(file.read(size)).struct()
+        return [[chunk[3] for chunk in group.get(1, [])] for group in meta.get(4, [])]
 
 
-class _Compact:
-    """Values of Thrift's compact protocol, fields by number."""
+def _chunk_bytes(file: IO[bytes], chunk: dict[int, Any]) -> int:
+    n_values = n_bytes = 0
+    for page in _pages(file, chunk):
+        n_values += (n_here := _n_values(page))
+        n_bytes += max(0, page[2]) * (n_here if _are_differences(chunk, page) else 1)
+    return max(n_bytes, _ENTRY * max(n_values, chunk[5]))
 
-    def __init__(self, data: bytes):
-        self._data, self._place = data, 0
-        self._readers: dict[int, Callable[[], Any]] = {
-            1: lambda: True, 2: lambda: False, 3: self._byte, 4: self._zigzag, 5: self._zigzag, 6: self._zigzag,
-            7: lambda: self._skip(8), 8: self._text, 9: self._list, 10: self._list, 11: self._map, 12: self.struct,
-        }  # fmt: skip
 
-    def struct(self) -> dict[int, Any]:
-        fields: dict[int, Any] = {}
-        number = 0
-        while (head := self._byte()) != 0:
-            number = number + (head >> 4) if head >> 4 else self._zigzag()
-            fields[number] = self._readers[head & 15]()
-        return fields
+def _n_values(page: dict[int, Any]) -> int:
+    return sum(max(0, page[kind][1]) for kind in _ENCODINGS if kind in page)
 
-    def _list(self) -> list[Any]:
-        head = self._byte()
-        length = head >> 4 if head >> 4 != 15 else self._varint()
-        read = self._reader_of_entries(head & 15)
-        return [read() for _ in range(length)]
 
-    def _map(self) -> list[Any]:
-        length = self._varint()
-        if not length:
-            return []
-        kinds = self._byte()
-        read_key, read_value = self._reader_of_entries(kinds >> 4), self._reader_of_entries(kinds & 15)
-        return [(read_key(), read_value()) for _ in range(length)]
+def _are_differences(chunk: dict[int, Any], page: dict[int, Any]) -> bool:
+    """Whether a page holds texts by what they have in common with the one before."""
+    encodings = [page[kind][place] for kind, place in _ENCODINGS.items() if kind in page]
+    return chunk[1] == _BYTES and _DIFFERENCES in encodings
 
-    def _reader_of_entries(self, kind: int) -> Callable[[], Any]:
-        """Truth values in lists and maps take a byte each; those of fields are told by the kind alone."""
-        return self._byte if kind in (1, 2) else self._readers[kind]
 
-    def _byte(self) -> int:
-        self._place += 1
-        return self._data[self._place - 1]
+def _pages(file: IO[bytes], chunk: dict[int, Any]) -> Iterator[dict[int, Any]]:
+    """The headers of the pages of a column, until all of its values are told of."""
+    place = min(offset for offset in (chunk.get(11, 0), chunk[9]) if offset > 0)
+    end, n_left = place + chunk[7], chunk[5]
+    while n_left > 0 and place < end:
+        header, length = _header(file, place, end)
+        yield header
+        n_left -= _n_values(header)
+        place += length + max(0, header[3])
 
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-            if shift >= _MOST_BITS:
-                raise IndexError(f"a number has more than {_MOST_BITS} bits")
 
-    def _zigzag(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
-
-    def _text(self) -> None:
-        self._skip(self._varint())
-
-    def _skip(self, n: int) -> None:
-        self._place += n
-        if self._place > len(self._data):
-            raise IndexError(f"the footer ends before byte {self._place}")
+def _header(file: IO[bytes], place: int, end: int) -> tuple[dict[int, Any], int]:
+    """The header of a page and its length; statistics can make it long."""
+    n_bytes = _HEADER
+    while True:
+        file.seek(place)
+        data = file.read(min(n_bytes, end - place))
+        reader = Compact(data)
+        try:
+            return reader.struct(), reader.place
+        except IndexError:
+            if len(data) < n_bytes:
+                raise
+        n_bytes *= 16

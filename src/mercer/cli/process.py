@@ -1,4 +1,4 @@
-"""The process of the `mercer` command: what must be there before anything else is imported."""
+"""The process of the `mercer` command: its streams, and the code that it ends with."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import os
 import sys
 
 from mercer.cli.exit_codes import ExitCode
-from mercer.cli.stopping import listen_early
 
 
-def main() -> None:
+def run() -> None:
     """Run the command with the arguments of the process."""
-    listen_early()
     _prepare_streams()
     code = _ended()
     # Python ends with SIGINT if one ever came while text was executed, as data classes do, though it was handled; this
