@@ -287,7 +287,7 @@ def test_a_fit_that_has_not_converged_says_so(monkeypatch):
 
 def test_a_fit_by_way_of_a_sample_converges_where_the_sample_does(monkeypatch):
     X, _ = make_arc(400, angle=4.0, noise=0.05, random_state=0)
-    monkeypatch.setattr("mercer.manifolds.ukr.training._START_ROWS", 100)
+    monkeypatch.setattr("mercer.manifolds.ukr.search.START_ROWS", 100)
     model = curve(density_kernel="quartic").fit(X)
     assert model.status_ == "optimal"
     assert model.n_iter_ <= 20
@@ -375,7 +375,7 @@ def test_circles_by_way_of_a_sample_are_like_those_at_once(monkeypatch, density_
     hidden = np.random.default_rng(0).random(X.shape) < missing
     aligned, errors = [], []
     for n_start in (600, 200):
-        monkeypatch.setattr("mercer.manifolds.ukr.training._START_ROWS", n_start)
+        monkeypatch.setattr("mercer.manifolds.ukr.search.START_ROWS", n_start)
         model = curve(density_kernel=density_kernel, topology="circle").fit(np.where(hidden, np.nan, X))
         aligned.append(alignment(np.pi * model.embedding_[:, 0], t))
         errors.append(np.mean((model.inverse_transform(model.embedding_) - X) ** 2))

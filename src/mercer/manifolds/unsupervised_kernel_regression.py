@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +13,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.components import fixed_point_preimages
+from mercer.graphs import NeighbourSearch
 from mercer.kernels import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.manifolds.known_rows import check_known_rows
+from mercer.manifolds.starts import filled
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import RowProjection, SurfaceProjection, SurfaceProjector
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows, count_of, some_of
-from mercer.manifolds.ukr.settings import OWNER, settings_of
+from mercer.manifolds.ukr.settings import OWNER, Settings, settings_of
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.training import Training, train
 from mercer.manifolds.ukr.units import LatentUnits
@@ -32,6 +35,10 @@ from mercer.manifolds.ukr.units import LatentUnits
 Array = NDArray[Any]
 
 _FEWEST_ROWS = 4
+# Of more rows some make the surface, which the others are projected on: what a fit to more would gain is little.
+_MOST_REGRESSED = 20_000
+# Columns of the table of starts that are values of the objective.
+_ERRORS = {"objective", "leave_one_out_error", "descended"}
 
 
 class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -231,10 +238,16 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         X, dtype = self._rows(X, reset=True)
         settings = settings_of(self.get_params(deep=False), count_of(X))
         self._check_components(settings.space.n_dims, X)
-        kernel = self.feature_kernel
-        rows: Any = DataRows(X) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
-        previous = self._previous(len(rows.points), settings.space)
-        self._store(train(self.get_params(deep=False), settings, rows, previous), rows, dtype)
+        parameters, kernel = {**self.get_params(deep=False), "callback": self._told()}, self.feature_kernel
+        some = self._regressed(settings, count_of(X))
+        part = X if some is None else X[some]
+        if some is not None:
+            settings = settings_of(parameters, len(some))
+        rows: Any = DataRows(part) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
+        previous = self._previous(count_of(X), some, settings.space)
+        self._store(train(parameters, settings, rows, previous), rows, dtype)
+        if some is not None:
+            self._place_others(X, some, dtype)
         if self.status_ == "max_iter":
             remedy = "raise max_iter or tol, or fit again with warm_start=True."
             if not self.n_excluded_:
@@ -246,10 +259,29 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             )
         return self
 
+    def _regressed(self, settings: Settings, n_rows: int) -> Array | None:
+        """Positions of the rows that the surface is made of, where these are not all."""
+        if not settings.fast or n_rows <= _MOST_REGRESSED:
+            return None
+        rng = check_random_state(self.random_state)
+        return np.sort(rng.choice(n_rows, _MOST_REGRESSED, replace=False))
+
+    def _told(self) -> Callable[[int, LatentFit], Any] | None:
+        """The callback, told of values in the unit of the rows."""
+        if self.callback is None:
+            return None
+        callback, square = self.callback, self._unit**2
+        return lambda n_iter, fit: callback(
+            n_iter,
+            replace(fit, objective=square * fit.objective, history=[square * value for value in fit.history]),
+        )
+
     def _rows(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """Validated rows in double precision, and the precision that they had.
 
-        Kernels on other objects than vectors validate them themselves.
+        They are less the means of the columns, and divided by one number: squares must be numbers in single precision,
+        and digits are not to be lost where rows are far from zero. Kernels validate other objects than vectors, and
+        take them as they are.
         """
         kernel, dtype = self.feature_kernel, np.dtype(np.float64)
         if kernel is not None and not isinstance(kernel, Kernel):
@@ -268,9 +300,15 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 f"X of {OWNER} must have {_FEWEST_ROWS} rows or more, got {count_of(X)} sample(s); there is nothing to "
                 "leave out."
             )
-        if kernel is None:
-            check_known_rows(X, OWNER, "surface", training=reset)
-        return X, dtype
+        if kernel is not None:
+            self._unit = 1.0
+            return X, dtype
+        check_known_rows(X, OWNER, "surface", training=reset)
+        if reset:
+            self._origin = np.nanmean(X, axis=0)
+            # The power of two next above the largest deviation.
+            self._unit = float(np.ldexp(1.0, int(np.frexp(np.nanmax(np.abs(X - self._origin)))[1])))
+        return (X - self._origin) / self._unit, dtype
 
     def _check_components(self, q: int, X: Any) -> None:
         most = X.shape[1] if self.feature_kernel is None else count_of(X) - 1
@@ -281,33 +319,51 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 "coordinates."
             )
 
-    def _previous(self, n_rows: int, space: Any) -> tuple[Array, LatentUnits, int] | None:
+    def _previous(self, n_rows: int, some: Array | None, space: Any) -> tuple[Array, LatentUnits, int] | None:
         """Latent points to go on from, if they are wanted, and suit the rows and the space."""
         if not self.warm_start or not hasattr(self, "embedding_"):
             return None
-        same = len(self.embedding_) == n_rows and np.array_equal(self._units.is_circle, space.is_circle)
-        return (self._Z, self._units, self.n_excluded_) if same else None
+        if len(self.embedding_) != n_rows or not np.array_equal(self._units.is_circle, space.is_circle):
+            return None
+        Z = self._Z if some is None else self._units.inside(self.embedding_[some].astype(np.float64))
+        return Z, self._units, self.n_excluded_
 
     def _store(self, training: Training, rows: Any, dtype: Any) -> None:
         self._training = rows
         fit, self._units, objective = training.fit, training.units, training.objective
-        leave_one_out = partial(LatentObjective, objective.targets, objective.density_kernel, 0, objective.periods)
-        self._objective = leave_one_out()
+        self._objective = LatentObjective(objective.targets, objective.density_kernel, 0, objective.periods)
         lines = ~self._units.is_circle
         Z = fit.Z - np.where(lines, fit.Z.mean(axis=0), 0.0)
         Z = self._units.outside(Z)
         self.embedding_, self._Z = Z.astype(dtype), self._units.inside(Z)
-        self.objective_, self.history_, self.n_iter_, self.status_ = fit.objective, fit.history, fit.n_iter, fit.status
+        square = self._unit**2
+        self.objective_, self.history_ = square * fit.objective, [square * value for value in fit.history]
+        self.n_iter_, self.status_ = fit.n_iter, fit.status
         self.n_excluded_, self.periods_ = objective.n_excluded, self._units.periods
-        self.init_, self.candidates_ = training.init, training.candidates
-        errors = leave_one_out().errors(self._Z)  # by lists of neighbours that are not kept
-        self.leave_one_out_error_ = float(errors.mean())
-        self._farthest = float(errors.max())
+        self.init_, self.candidates_ = training.init, dict(training.candidates)
+        for name in _ERRORS & set(self.candidates_):
+            self.candidates_[name] = [square * value if value == value else value for value in self.candidates_[name]]
+        self.leave_one_out_error_ = square * float(training.errors.mean())
+        self._farthest = square * float(training.errors.max())
         densities = self._objective.density(self._Z, self._Z)
         self.density_threshold_ = density_threshold(densities, self.density_threshold)
         self.n_pieces_ = count_pieces(self._objective, self._units, self._Z, densities, self.density_threshold_)
         self._surface = Surface(self._objective, self._Z, self._training.points)
         self._projector = SurfaceProjector.within(self._surface, densities, self.density_threshold_)
+
+    def _place_others(self, X: Array, some: Array, dtype: Any) -> None:
+        """Points of all rows, where the surface is of some: the others are projected on it, as new ones are."""
+        Z, others = np.empty((len(X), self.embedding_.shape[1])), np.setdiff1d(np.arange(len(X)), some)
+        Z[some] = self.embedding_
+        try:
+            if self.status_ == "interrupted":
+                raise KeyboardInterrupt
+            Z[others] = self._units.outside(self._projector(X[others]).Z)
+        except KeyboardInterrupt:  # then they have the points of the nearest of the others
+            self.status_, complete = "interrupted", filled(X[some])
+            Z[others] = Z[some[NeighbourSearch(complete).of(np.nan_to_num(X[others]), 1)[1][:, 0]]]
+        self.embedding_ = Z.astype(dtype)
+        self._training = DataRows(X)
 
     @cached_property
     def _projector(self) -> SurfaceProjector:
@@ -362,8 +418,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         old, new = np.flatnonzero(known >= 0), np.flatnonzero(known < 0)
         Z, squares = self.embedding_[known].astype(dtype), np.empty(len(known))
         if old.size:
-            images = self._surface.images(self._Z[known[old]])
-            squares[old] = np.nansum((self._training.points[known[old]] - images) ** 2, axis=1)
+            images = self._surface.images(self._units.inside(self.embedding_[known[old]].astype(np.float64)))
+            squares[old] = np.nansum((self._training.points[known[old]] - images) ** 2, axis=1) * self._unit**2
         if new.size:
             found, squares[new] = self._project(X if new.size == len(Z) else some_of(X, new))
             Z[new] = self._units.outside(found)
@@ -372,7 +428,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def _project(self, X: Any) -> SurfaceProjection:
         points, beyond = self._training.new(X)
         Z, squares = self._projector(points)
-        return SurfaceProjection(Z, squares + beyond)
+        return SurfaceProjection(Z, self._unit**2 * squares + beyond)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Points f(z) of the surface; with a feature kernel their approximate pre-images.
@@ -383,7 +439,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         Z, dtype = self._latent(Z)
         kernel = self.feature_kernel
         if kernel is None:
-            return self._surface.images(Z).astype(dtype, copy=False)
+            return self._images(Z).astype(dtype, copy=False)
         if kernel.pairwise or not kernel.takes_vectors:
             raise TypeError(f"{kernel!r} was not given vectors, so that there are no rows to go back to.")
         weights = self._objective.weights(Z, self._Z).T
@@ -393,6 +449,10 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             means = fixed_point_preimages(kernel, self._training.objects, weights, means)
         return means.astype(dtype, copy=False)
 
+    def _images(self, Z: Array) -> Array:
+        """f(z) in the unit of the rows, without a feature kernel."""
+        return np.asarray(self._origin + self._unit * self._surface.images(Z))
+
     def inner_products(self, X: Any, Z: Any) -> Array:
         """Inner products ⟨Φ(x), f(z)⟩ of rows and points of the surface in feature space, eq. (16): (len(X), len(Z)).
 
@@ -401,7 +461,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         Z, _ = self._latent(Z)
         X, _ = self._rows(X, reset=False)
         if self.feature_kernel is None:
-            return np.asarray(X @ self._surface.images(Z).T)
+            return np.asarray((self._origin + self._unit * X) @ self._images(Z).T)
         return np.asarray(self._training.against(X) @ self._objective.weights(Z, self._Z))
 
     def density(self, Z: Any) -> Array:

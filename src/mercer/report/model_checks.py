@@ -245,19 +245,21 @@ def _kernel_regression(regression: UnsupervisedKernelRegression, d: int, q: int)
     kernel = equal(regression, "density_kernel", "gaussian", "quartic")
     equal(regression, "feature_kernel", None)
     n = len(floats(regression, "embedding_", None, q))
-    floats(regression, "_Z", n, q)
+    n_made = len(floats(regression, "_Z", None, q))  # of many rows some make the surface
     floats(part(regression, "_training", DataRows), "points", n, d, missing=True)
     number(regression, "density_threshold_")
+    number(regression, "_unit", positive=True)
+    _origin(regression, "_origin", d)
     number(regression, "_farthest")
     _units(part(regression, "_units", LatentUnits), q)
     _objective(part(regression, "_objective", LatentObjective), kernel, q)
     surface = part(regression, "_surface", Surface)
     _objective(part(surface, "objective", LatentObjective), kernel, q)
-    floats(surface, "Z", n, q)
+    floats(surface, "Z", n_made, q)
     floats(surface, "means", d)
-    floats(surface, "values", n, d)
+    floats(surface, "values", n_made, d)
     if attribute(surface, "seen") is not None:
-        floats(surface, "seen", n, d)
+        floats(surface, "seen", n_made, d)
 
 
 def _objective(objective: LatentObjective, kernel: str, q: int) -> None:

@@ -74,31 +74,39 @@ def test_many_rows_start_from_a_manifold():
 
 
 @pytest.mark.parametrize("nonsense", [False, True])
-def test_a_manifold_that_is_not_clearly_better_is_no_start(nonsense, monkeypatch):
+def test_a_manifold_that_is_not_clearly_better_is_compared_with_few_starts(nonsense, monkeypatch):
     from mercer.manifolds.ukr import starts
 
     slow = UnsupervisedKernelRegression(2, random_state=0).fit(SHEET)
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", (100, 1000))
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 100)
     if nonsense:
         places = np.random.default_rng(0).uniform(-1, 1, size=(150, 2))
         monkeypatch.setattr(starts, "manifold_coordinates", lambda Y, space: places)
     model = UnsupervisedKernelRegression(2, random_state=0).fit(SHEET)
-    assert model.candidates_["start"] == slow.candidates_["start"]
-    np.testing.assert_allclose(model.embedding_, slow.embedding_)
+    table = model.candidates_
+    assert table["start"] == ["pca", "manifold", "isomap-12"]
+    assert model.init_ == table["start"][int(np.nanargmin(table["descended"]))]
+    assert max(table["iterations"]) <= 30
+    assert model.objective_ < 1.1 * slow.objective_
 
 
 def test_a_fast_fit_may_be_ended():
-    model = UnsupervisedKernelRegression(2, init="manifold", random_state=0, callback=lambda n, fit: n == 3).fit(SHEET)
+    model = UnsupervisedKernelRegression(2, init="manifold", random_state=0, callback=lambda n, fit: n == 40).fit(SHEET)
     assert model.status_ == "interrupted"
     assert model.n_iter_ == 1
     assert model.history_[-1] <= model.history_[0]
 
 
-def test_missing_entries_take_the_long_way(monkeypatch):
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", (50, 1000))
-    X = SHEET[:60].copy()
-    X[3, 2] = np.nan
-    assert "lle-12" in UnsupervisedKernelRegression(2, random_state=0).fit(X).candidates_["start"]
+def test_missing_entries_take_the_short_way(monkeypatch):
+    X = SHEET.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    errors = []
+    for least in (500, 50):
+        monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", least)
+        model = UnsupervisedKernelRegression(2, random_state=0).fit(X)
+        errors.append(np.mean((model.inverse_transform(model.embedding_) - SHEET) ** 2))
+    assert set(model.candidates_["start"]) <= {"pca", "manifold", "isomap-12"}
+    assert errors[1] < 1.1 * errors[0]
 
 
 def test_the_start_may_be_asked_for():
@@ -107,21 +115,110 @@ def test_the_start_may_be_asked_for():
 
 
 def test_the_comparison_may_be_ended(monkeypatch):
-    from mercer.manifolds.ukr import training
+    from mercer.manifolds.ukr import search
 
     calls = []
 
     def interrupted(*arguments):
         calls.append(1)
-        if len(calls) > 1:
+        if len(calls) > 2:
             raise KeyboardInterrupt
         return factor_scale(*arguments)
 
-    factor_scale = training.factor_scale
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", (100, 1000))
-    monkeypatch.setattr(training, "factor_scale", interrupted)
+    factor_scale = search.factor_scale
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 100)
+    monkeypatch.setattr(search, "factor_scale", interrupted)
     model = UnsupervisedKernelRegression(2, n_excluded=3, random_state=0).fit(SHEET)
-    assert model.init_ == "manifold"
+    assert (model.status_, model.n_iter_) == ("interrupted", 0)
+    assert model.candidates_["start"] == ["pca", "manifold"]
     calls.append(1)
     with pytest.raises(KeyboardInterrupt):
         UnsupervisedKernelRegression(2, n_excluded=3, random_state=0).fit(SHEET)
+
+
+@pytest.mark.parametrize("n_rows", [150, 60], ids=["of all", "of a sample"])
+@pytest.mark.parametrize("when", [1, 3, 8, 45])
+def test_the_callback_ends_the_search(when, n_rows, monkeypatch):
+    """It is asked after each start and each iteration, of rows of the sample, and never again once it said so."""
+    told = []
+
+    def callback(n, fit):
+        told.append((len(fit.Z), fit.objective))
+        return len(told) == when
+
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 50)
+    monkeypatch.setattr("mercer.manifolds.ukr.search.FAST_START_ROWS", n_rows)
+    model = UnsupervisedKernelRegression(2, random_state=0, callback=callback).fit(SHEET)
+    assert len(told) == when
+    assert {n for n, _ in told} == {n_rows}
+    assert model.status_ == "interrupted"
+    assert model.embedding_.shape == (150, 2)
+    assert np.isfinite(model.embedding_).all()
+    if when == 8 and n_rows == 150:  # what the descent had found by then is not lost
+        assert model.objective_ <= min(model.candidates_["objective"])
+
+
+def test_an_interrupt_with_another_number_left_out_keeps_the_first_start(monkeypatch):
+    from mercer.manifolds.ukr import search
+
+    calls, factor_scale = [], search.factor_scale
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return factor_scale(*arguments)
+
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 100)
+    monkeypatch.setattr(search, "factor_scale", interrupted)
+    monkeypatch.setattr(search, "common_share", lambda *arguments: 0.5)
+    model = UnsupervisedKernelRegression(2, random_state=0).fit(SHEET)
+    assert len(calls) == 4
+    assert (model.status_, model.n_excluded_) == ("interrupted", 5)
+
+
+def test_many_rows_are_fitted_by_lists_alone(monkeypatch):
+    from mercer.manifolds.ukr import training
+
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 100)
+    exact = UnsupervisedKernelRegression(2, random_state=0).fit(SHEET)
+    monkeypatch.setattr(training, "_EXACT_ROWS", 120)
+    monkeypatch.setattr("mercer.manifolds.ukr.search.FAST_START_ROWS", 100)
+    listed = UnsupervisedKernelRegression(2, random_state=0).fit(SHEET)
+    assert listed.n_iter_ == 1
+    targets = data_targets(SHEET)
+    for value, n_excluded in ((listed.objective_, listed.n_excluded_), (listed.leave_one_out_error_, 0)):
+        assert value == pytest.approx(LatentObjective(targets, n_excluded=n_excluded).value(listed._Z), rel=0.01)
+    assert listed.objective_ < 1.15 * exact.objective_
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
+def test_of_very_many_rows_some_make_the_surface(monkeypatch):
+    monkeypatch.setattr("mercer.manifolds.ukr.settings._FAST_ROWS", 50)
+    monkeypatch.setattr("mercer.manifolds.unsupervised_kernel_regression._MOST_REGRESSED", 100)
+    model = UnsupervisedKernelRegression(2, random_state=0, warm_start=True).fit(SHEET)
+    assert model.embedding_.shape == (150, 2)
+    assert len(model._surface.Z) == 100
+    np.testing.assert_array_equal(model.transform(SHEET), model.embedding_)
+    back = model.inverse_transform(model.embedding_)
+    assert np.sum((back - SHEET) ** 2) < 0.05 * np.sum((SHEET - SHEET.mean(axis=0)) ** 2)
+    np.testing.assert_allclose(model.project(SHEET).squares, np.sum((back - SHEET) ** 2, axis=1), rtol=1e-9)
+    first = model.objective_
+    assert model.fit(SHEET).objective_ < 1.1 * first
+    stopped = UnsupervisedKernelRegression(2, random_state=0, callback=lambda n, fit: True).fit(SHEET)
+    assert stopped.status_ == "interrupted"
+    assert np.isfinite(stopped.embedding_).all()
+
+
+@pytest.mark.parametrize("factor", [1e20, 1e-25])
+def test_units_do_not_matter(factor):
+    fits = [UnsupervisedKernelRegression(2, init="manifold", random_state=0).fit(s * SHEET) for s in (1.0, factor)]
+    assert [fit.init_ for fit in fits] == ["manifold"] * 2
+    assert fits[1].objective_ / factor**2 == pytest.approx(fits[0].objective_, rel=0.05)
+    assert fits[1].score(factor * SHEET) / factor**2 == pytest.approx(fits[0].score(SHEET), rel=0.05)
+
+
+def test_rows_far_from_zero_have_the_same_surface():
+    near, far = (UnsupervisedKernelRegression(2, init="manifold", random_state=0).fit(SHEET + s) for s in (0.0, 1e8))
+    assert far.score(SHEET[:50] + 0.01 + 1e8) == pytest.approx(near.score(SHEET[:50] + 0.01), rel=1e-3)
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-3)

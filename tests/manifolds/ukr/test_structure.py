@@ -7,7 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_s_sheet
 from mercer.kernels import Linear
-from mercer.manifolds.ukr import training
+from mercer.manifolds.ukr import search
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.settings import automatic_n_excluded
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
@@ -141,8 +141,8 @@ def test_clusters_that_are_noise_inside_leave_out_as_many_as_ever():
 
 def test_a_sample_tells_the_share_of_all(monkeypatch):
     X, _ = patches(900)
-    monkeypatch.setattr(training, "_START_ROWS", 500)
-    monkeypatch.setattr(training, "common_share", lambda *arguments: 1 / 3)
+    monkeypatch.setattr(search, "START_ROWS", 500)
+    monkeypatch.setattr(search, "common_share", lambda *arguments: 1 / 3)
     monkeypatch.setattr("mercer.manifolds.ukr.settings._FEW_ROWS", 500)
     fitted = model(max_iter=5).set_params(density_kernel="quartic")
     with pytest.warns(UserWarning, match="did not converge"):
@@ -166,7 +166,7 @@ def test_where_there_are_no_columns_the_number_stays(monkeypatch):
     def fail(*arguments):
         raise AssertionError("columns were looked at")
 
-    monkeypatch.setattr(training, "common_share", fail)
+    monkeypatch.setattr(search, "common_share", fail)
     X, _ = patches(60)
     model(feature_kernel=Linear(), init="pca").fit(X)
     model(n_excluded=4).fit(X)
@@ -175,13 +175,13 @@ def test_where_there_are_no_columns_the_number_stays(monkeypatch):
 
 
 def test_an_interrupted_descent_leaves_the_number(monkeypatch):
-    fit_latent = training.fit_latent
+    fit_latent = search.fit_latent
 
     def interrupting(*arguments, **options):
         fit = fit_latent(*arguments, **options)
-        return replace(fit, status="interrupted") if options["max_iter"] == training._ROUNDS[-1] else fit
+        return replace(fit, status="interrupted") if options["max_iter"] == search.ROUNDS[-1] else fit
 
-    monkeypatch.setattr(training, "fit_latent", interrupting)
+    monkeypatch.setattr(search, "fit_latent", interrupting)
     assert model().fit(patches(400)[0]).n_excluded_ == 5
 
 

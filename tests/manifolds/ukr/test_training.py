@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_arc, make_s_sheet, make_spiral
 from mercer.kernels import L1, Gaussian, Linear
-from mercer.manifolds.ukr import training
+from mercer.manifolds.ukr import search, training
 from mercer.manifolds.ukr.gathering import GAPS
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows
@@ -45,6 +45,7 @@ def test_the_better_half_of_the_starts_descends_longer(monkeypatch):
         return fit_latent(objective, start, **options)
 
     monkeypatch.setattr(training, "fit_latent", noting)
+    monkeypatch.setattr(search, "fit_latent", noting)
     result = trained(X, init="auto", max_iter=45)
     table = {name: np.array(column) for name, column in result.candidates.items()}
     assert calls == [10] * 12 + [10] * 6 + [40] * 3 + [45]
@@ -58,24 +59,24 @@ def test_the_better_half_of_the_starts_descends_longer(monkeypatch):
 def starts_of(rows, **parameters):
     parameters = UnsupervisedKernelRegression(**{"n_components": 1, **parameters}).get_params(deep=False)
     settings = settings_of(parameters, len(rows.points))
-    return training._Starts(settings, rows, parameters["init"], np.random.RandomState(0)), settings
+    return search.StartSearch(settings, rows, parameters["init"], np.random.RandomState(0)), settings
 
 
 def test_each_start_is_at_its_best_scale():
     X, _ = make_spiral(random_state=2)
     starts, settings = starts_of(DataRows(X), init="lle")
-    starts.best()
+    starts.run()
     table = starts.table()
     objective = LatentObjective(data_targets(X), n_excluded=settings.n_excluded)
     for name, value in zip(table["start"], table["objective"], strict=True):
         Z = starts.of_some(name)[0]
         assert objective.value(Z) == pytest.approx(value, rel=1e-9)
         # Before its pieces were moved no other scale was better, from a seventh of it to seven times.
-        box = starts._boxes[name] * starts._scaled[name].scales
+        box = starts._boxes[name] * starts._kept.scaled[name].scales
         others = [objective.value(factor * box) for factor in np.geomspace(1 / 7, 7, 29)]
         assert objective.value(box) < 1.03 * min(others)
         alone, _ = starts_of(DataRows(X), init=name)
-        alone.best()
+        alone.run()
         assert alone.table()["objective"] == [value]
     assert table["objective"][table["start"].index("lle-10")] < 0.02
 
@@ -103,14 +104,14 @@ def test_starts_with_pieces_are_judged_where_they_begin():
 def test_starts_in_feature_space_are_scaled_and_chosen_by_the_objective(kernel):
     X, _ = make_s_sheet(150, noise=0.1, random_state=0)
     starts, settings = starts_of(FeatureRows(kernel, X, "Owner"), n_components=2, init="isomap", feature_kernel=kernel)
-    best, table = starts.best(), starts.table()
+    best, table = starts.run(), starts.table()
     objective = LatentObjective(feature_targets(kernel(X)), n_excluded=settings.n_excluded)
     for name, value in zip(table["start"], table["objective"], strict=True):
         Z = starts.of_some(name)[0]
         assert objective.value(Z) == pytest.approx(value, rel=1e-9)
         assert min(objective.value(factor * Z) for factor in (0.8, 0.9, 1.1, 1.25)) > 0.998 * value
         descended = table["descended"][table["start"].index(name)]
-        assert objective.value(starts._descended[name].Z) == pytest.approx(descended, rel=1e-9)
+        assert objective.value(starts._kept.descended[name].Z) == pytest.approx(descended, rel=1e-9)
     assert best == table["start"][int(np.argmin(table["descended"]))]
 
 
@@ -122,7 +123,7 @@ def test_a_number_that_is_given_is_scaled_for_the_sample(monkeypatch):
         return fit_latent(objective, start, **options)
 
     monkeypatch.setattr(training, "fit_latent", noting)
-    monkeypatch.setattr(training, "_START_ROWS", 100)
+    monkeypatch.setattr(search, "START_ROWS", 100)
     trained(make_arc(400, angle=3.0, noise=0.05, random_state=0)[0], init="isomap-8", n_excluded=60, max_iter=2)
     assert used == [(100, 20), (400, 60)]  # 60 (1 / 4)^(4/5) = 19.8
 
@@ -135,14 +136,15 @@ def test_an_interrupted_descent_ends_the_comparison(monkeypatch):
         fit = fit_latent(*arguments, **options)
         return replace(fit, status="interrupted") if len(calls) == 2 else fit
 
-    monkeypatch.setattr(training, "fit_latent", interrupting)
+    monkeypatch.setattr(search, "fit_latent", interrupting)
     result = trained(X, init="auto", max_iter=5)
+    assert (result.fit.status, result.fit.n_iter, len(calls)) == ("interrupted", 0, 2)
     assert np.sum(~np.isnan(result.candidates["descended"])) == 1
     assert result.init == result.candidates["start"][int(np.nanargmin(result.candidates["descended"]))]
 
 
 def test_an_interrupt_ends_the_comparison(monkeypatch):
-    grid_scale, calls = training.grid_scale, []
+    grid_scale, calls = search.grid_scale, []
 
     def interrupting(*arguments):
         calls.append(1)
@@ -150,16 +152,17 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
             raise KeyboardInterrupt
         return grid_scale(*arguments)
 
-    monkeypatch.setattr(training, "grid_scale", interrupting)
+    monkeypatch.setattr(search, "grid_scale", interrupting)
     result = trained(X, init="isomap")
     assert result.candidates["start"] == ["isomap-5"]
-    monkeypatch.setattr(training, "grid_scale", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert result.fit.status == "interrupted"
+    monkeypatch.setattr(search, "grid_scale", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         trained(X, init="isomap")
 
 
 def test_no_start_at_all_is_an_error(monkeypatch):
-    monkeypatch.setattr(training, "candidates", lambda *arguments: {})
+    monkeypatch.setattr(search, "candidates", lambda *arguments: {})
     with pytest.raises(ValueError, match="init of .* must give finite coordinates that differ, got none from 'lle-5'"):
         trained(X, init="lle-5")
 
@@ -168,7 +171,7 @@ def test_no_start_at_all_is_an_error(monkeypatch):
 @pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
 def test_starts_on_a_sample_are_like_those_on_all_rows(monkeypatch, init, density_kernel):
     whole = trained(X, init=init, density_kernel=density_kernel)
-    monkeypatch.setattr(training, "_START_ROWS", 60)
+    monkeypatch.setattr(search, "START_ROWS", 60)
     sampled = trained(X, init=init, density_kernel=density_kernel)
     assert not sampled.objective.isolated(sampled.fit.Z).any()
     ratio = np.ptp(sampled.fit.Z) / np.ptp(whole.fit.Z)
@@ -185,7 +188,7 @@ def by_sample(monkeypatch, **parameters):
         calls.append((len(start), options))
         return fit_latent(objective, start, **options)
 
-    monkeypatch.setattr(training, "_START_ROWS", 100)
+    monkeypatch.setattr(search, "START_ROWS", 100)
     monkeypatch.setattr(training, "fit_latent", noting)
     return trained(X, **{"init": "isomap-8", "density_kernel": "quartic", **parameters}), calls, angles
 
@@ -197,7 +200,8 @@ def test_many_rows_by_way_of_a_sample(monkeypatch, density_kernel):
         monkeypatch, density_kernel=density_kernel, callback=lambda n, fit: told.append((n, len(fit.Z)))
     )
     assert [(n, options["max_iter"]) for n, options in calls] == [(100, 500), (400, training._MAX_ITER_OF_ALL)]
-    assert told == [(n, 400) for n in range(1, result.fit.n_iter + 1)]
+    assert [each for each in told if each[1] == 400] == [(n, 400) for n in range(1, result.fit.n_iter + 1)]
+    assert told[0] == (1, 100)
     assert len(result.fit.history) == result.fit.n_iter + 1 <= training._MAX_ITER_OF_ALL + 1
     assert result.objective.n_excluded == settings_of(UnsupervisedKernelRegression(1).get_params(), 400).n_excluded
     assert abs(np.corrcoef(result.fit.Z[:, 0], angles)[0, 1]) > 0.99
@@ -256,7 +260,7 @@ def test_an_interrupt_before_all_rows_are_fitted_leaves_points_of_all(monkeypatc
 
 def test_isolated_points_go_to_others(monkeypatch):
     Z = np.concatenate([np.linspace(-1, 1, 97), [5.0, 9.0, -7.0]])[:, None]
-    monkeypatch.setattr(training, "_START_ROWS", 60)
+    monkeypatch.setattr(search, "START_ROWS", 60)
     result = trained(X, init=Z, density_kernel="quartic", max_iter=1)
     assert not result.objective.isolated(result.fit.Z).any()
 
@@ -280,6 +284,6 @@ def test_pieces_that_are_far_apart_are_gathered(kernel):
     model = UnsupervisedKernelRegression(2, density_kernel=kernel, init=start, random_state=0).fit(X)
     longest = minimum_spanning_tree(squareform(pdist(model.embedding_))).data.max()
     assert longest < 3 * GAPS[kernel]
-    objective = LatentObjective(model._objective.targets, kernel, model.n_excluded_)
+    objective = LatentObjective(data_targets(X), kernel, model.n_excluded_)
     assert model.objective_ == pytest.approx(objective.value(model._Z), rel=1e-9)
     assert model.objective_ <= 1.05 * model.history_[-1]

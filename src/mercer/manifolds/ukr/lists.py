@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from mercer.graphs.searches import Tree
 from mercer.kernels.blas import allowed_threads
 from mercer.kernels.tiles import run_threaded
+from mercer.manifolds.rotation import automatic_n_rotated, rotation_of
 from mercer.manifolds.ukr.targets import padded
 from mercer.manifolds.ukr.units import LatentUnits
 
 Array = NDArray[Any]
 
-# Latent neighbours in a list beside those that are left out, and evaluations before lists are made anew. At the scale
-# of the best objective some 50 rows lie within four widths of the kernel.
-_LISTED, _LASTING = 64, 10
+# Latent neighbours in a list beside those that are left out, of so many rows: of more of them more are within reach. At
+# the scale of the best objective some 50 rows lie within four widths of the kernel. Evaluations before lists are made
+# anew.
+_LISTED, _OF_ROWS, _LASTING = 64, 3000, 10
 # Rows go to threads in so many strips, however many threads there are: sums do not depend on their number.
 _STRIPS = 4
 
@@ -25,10 +27,13 @@ _STRIPS = 4
 class ListObjective:
     """R of `LatentObjective` with the Gaussian kernel, for rows near in the latent space alone.
 
+    Time and memory are O(N) for lists of a given length, which is 64 for 3000 rows and grows as the number of rows
+    within reach does, with N^(4 / (q + 4)).
+
     Parameters
     ----------
     Y : array of shape (N, d)
-        Rows, of which the mean is taken.
+        Rows, of which the mean is taken; their squares must be numbers in single precision.
     n_excluded : int
         Neighbours that are left out beside each row.
     units : LatentUnits
@@ -40,14 +45,20 @@ class ListObjective:
     def __init__(self, Y: Array, n_excluded: int, units: LatentUnits):
         self._features = padded(Y - Y.mean(axis=0), 8).astype(np.float32)
         self._n_excluded, self._units = n_excluded, units
-        self._n_listed = min(_LISTED + n_excluded, len(Y) - 1)
+        self.periods = units.periods if units.is_circle.any() else None
+        n_listed = _LISTED * max(1.0, len(Y) / _OF_ROWS) ** (4 / (len(units.periods) + 4))
+        self._n_listed = min(round(n_listed) + n_excluded, len(Y) - 1)
         self._lists: Array | None = None
         self._age = 0
 
     def value(self, Z: Array) -> float:
         """R at latent points, by lists of their own."""
+        return float(self.errors(Z).mean())
+
+    def errors(self, Z: Array) -> Array:
+        """||y_s - f_s||² of each row, by lists of these points."""
         self._lists = None
-        return self.value_and_gradient(Z)[0]
+        return self._pass(self._unrolled(Z), None)[0]
 
     def isolated(self, Z: Array) -> Array:
         """No point is out of the reach of all others."""
@@ -55,9 +66,16 @@ class ListObjective:
 
     def value_and_gradient(self, Z: Array, n_threads: int | None = None) -> tuple[float, Array]:
         """R and its derivatives by Z; by lists of points where they were at most ten evaluations ago."""
+        errors, pulls = self._pass(self._unrolled(Z), n_threads)
+        return float(errors.mean()), self._units.along(Z, pulls * (2.0 / len(Z)))
+
+    def _unrolled(self, Z: Array) -> Array:
+        return np.ascontiguousarray(self._units.unrolled(np.asarray(Z, dtype=np.float64)))
+
+    def _pass(self, U: Array, n_threads: int | None) -> tuple[Array, Array]:
+        """Errors, and ½ ∂/∂U of their sum."""
         from mercer.manifolds.ukr.lists_numba import list_pass
 
-        U = np.ascontiguousarray(self._units.unrolled(np.asarray(Z, dtype=np.float64)))
         lists, n = self._lists_for(U), len(U)
         errors, pulls = np.empty(n), np.zeros((_STRIPS, *U.shape))
         bounds = np.linspace(0, n, _STRIPS + 1).astype(int)
@@ -69,8 +87,7 @@ class ListObjective:
 
         strips: Any = range(_STRIPS)
         run_threaded(work, strips, lambda: None, n_threads or allowed_threads())
-        gradient = pulls.sum(axis=0) * (2.0 / n)
-        return float(errors.mean()), self._units.along(Z, gradient)
+        return errors, pulls.sum(axis=0)
 
     def _lists_for(self, U: Array) -> Array:
         if self._lists is None or self._age == _LASTING:
@@ -82,3 +99,9 @@ class ListObjective:
             self._age = 0
         self._age += 1
         return self._lists
+
+
+def leading_columns(Y: Array) -> Array:
+    """Rows, of many columns their leading components."""
+    Y = Y - Y.mean(axis=0)
+    return rotation_of(Y, automatic_n_rotated(Y), 0).leading(Y)

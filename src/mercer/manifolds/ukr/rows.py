@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,9 +38,12 @@ class TrainingRows(Protocol):
     """
 
     points: Array
-    targets: Targets
     part_is_like_all: bool
     has_columns: bool
+
+    @property
+    def targets(self) -> Targets:
+        """What is regressed on the latent points."""
 
     def part(self, some: Array) -> tuple[Array, Targets, Targets]:
         """Some of the points, without missing entries, their targets, and targets of less cost that are much the same.
@@ -67,7 +71,12 @@ class DataRows:
     has_columns = True
 
     def __init__(self, X: Array):
-        self.points, self.targets = X, data_targets(X)
+        self.points = X
+
+    @cached_property
+    def targets(self) -> Targets:
+        """What is regressed on the latent points."""
+        return data_targets(self.points)
 
     def part(self, some: Array) -> tuple[Array, Targets, Targets]:
         """Some of the points, without missing entries, and their targets."""

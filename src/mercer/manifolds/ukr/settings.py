@@ -18,9 +18,8 @@ OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
 _MAX_ITER = 500
 # Of more rows than this the number within reach grows with a power of theirs, and so does the number that is left out.
 _FEW_ROWS = 3000
-# Surfaces of fewer rows are started from several graphs, which takes no longer, and finds more where rows are few; more
-# rows are fitted by way of a sample, since the last iterations take O(N²) time.
-_FAST_ROWS = (500, 10_000)
+# Surfaces of fewer rows are started from several graphs, which takes no longer, and finds more where rows are few.
+_FAST_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Settings:
     max_iter : int
         Most iterations.
     fast : bool
-        Whether the start is a soft manifold, and the descent from it by lists of latent neighbours.
+        Whether starts are few, a soft manifold among them, and descents by lists of latent neighbours.
     """
 
     space: LatentSpace
@@ -103,7 +102,7 @@ def _is_fast(parameters: dict[str, Any], n_rows: int) -> bool:
     """Whether parameters leave the way open, and there are so many rows of numbers that it is the shorter one."""
     init, plain = parameters["init"], parameters["feature_kernel"] is None and parameters["max_iter"] is None
     manifold = isinstance(init, str) and init == MANIFOLD
-    automatic = is_auto(init) and parameters["n_components"] == 2 and _FAST_ROWS[0] <= n_rows <= _FAST_ROWS[1]
+    automatic = is_auto(init) and parameters["n_components"] == 2 and n_rows >= _FAST_ROWS
     return plain and (manifold or automatic)
 
 

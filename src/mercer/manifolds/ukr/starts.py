@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ NEIGHBOURS: dict[str, tuple[int, ...]] = {
 }
 # The start of many rows: a soft manifold, if it is clearly better than the others.
 MANIFOLD = "manifold"
-FAST = (MANIFOLD, "isomap-12", "pca")
+FAST = ("pca", MANIFOLD, "isomap-12")
 # Neighbours that a row without coordinates is put between.
 _BETWEEN = 5
 
@@ -52,8 +52,8 @@ def candidate_names(init: str) -> list[str]:
     return [f"{method}-{n}" for n in NEIGHBOURS[method]]
 
 
-def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> dict[str, Array]:
-    """Latent coordinates of the rows in a box, by name; those that cannot be computed are left out.
+def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> Iterator[tuple[str, Array]]:
+    """Names and latent coordinates of the rows in a box, one by one; those that cannot be computed are left out.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> 
     rng : RandomState
         Moves points apart that a start puts on a line.
     """
-    found: dict[str, Array] = {}
+    found: set[str] = set()
     for name in names:
         method, _, count = name.partition("-")
         n_neighbors = min(int(count or 1), len(Y) - 1)
@@ -78,9 +78,9 @@ def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> 
                 if method == MANIFOLD
                 else start_coordinates(Y, space, method, n_neighbors=n_neighbors)
             )
+            found.add(key)
             if np.isfinite(coordinates).all() and np.ptp(coordinates, axis=0).any():
-                found[key] = apart(coordinates, space, rng)
-    return found
+                yield key, apart(coordinates, space, rng)
 
 
 def spread(Y: Array, some: Array, coordinates: Array, space: LatentSpace) -> Array:

@@ -60,6 +60,14 @@ class Surface:
         height = _SPARSE_BLOCK if sparse else max(1, _BLOCK // len(self.Z))
         return np.concatenate([self._images(Z[start : start + height]) for start in range(0, len(Z), height)])
 
+    def filled(self, Y: Array, Z: Array) -> Array:
+        """Rows whose missing entries are those of the images of their latent points."""
+        missing = np.isnan(Y)
+        some = np.flatnonzero(missing.any(axis=1))
+        Y = Y.copy()
+        Y[some] = np.where(missing[some], self.images(Z[some]), Y[some])
+        return Y
+
     def _images(self, Z: Array) -> Array:
         weights = self.objective.weights(Z, self.Z).T
         F = weights @ self.values
