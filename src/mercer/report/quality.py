@@ -12,7 +12,7 @@ from sklearn.manifold import trustworthiness
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
-from mercer.report.map_models import images_of
+from mercer.report.map_models import filled_of, images_of
 from mercer.report.methods import MapMethod
 
 Array = NDArray[Any]
@@ -93,7 +93,7 @@ class HeldOut:
 def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, hides: bool) -> MapQuality:
     """All figures of a fitted map of the rows X; `hides` says whether there are columns enough to hide some."""
     filled = np.where(np.isnan(X), 0.0, X)
-    Z = embedding_of(estimator, filled)
+    Z = places_of(estimator, embedding_of(estimator, filled))
     trust, continuity = neighbourhoods(filled, Z)
     training = X if method.takes_missing else filled
     part = method.settled(estimator, held_out.training).fit(training[held_out.training])
@@ -190,15 +190,22 @@ def embedding_of(estimator: Any, X: Array) -> Array:
     return np.asarray(estimator.transform(X) if embedding is None else embedding, dtype=np.float64)
 
 
+def places_of(estimator: Any, Z: Array) -> Array:
+    """Coordinates whose distances are those on the map: circles, of period 2, are drawn as circles."""
+    circles = np.array(getattr(estimator, "topology_", ("interval",) * Z.shape[1])) == "circle"
+    angles = np.pi * Z[:, circles]
+    return np.hstack([Z[:, ~circles], np.cos(angles) / np.pi, np.sin(angles) / np.pi])
+
+
 def _hidden_errors(estimator: Any, test: Array, hidden: Array, method: MapMethod) -> tuple[Array, Array]:
     """Mean squared error of each row in its hidden entries: of the map, and of the means, which are 0."""
     seen = np.where(hidden, np.nan, test)
     seen[np.isnan(seen).all(axis=1)] = 0.0  # a row of which nothing is seen is taken for the mean
-    images = images_of(estimator, seen, method.takes_missing)
+    filled, _ = filled_of(estimator, seen, method.takes_missing)
     known = hidden & ~np.isnan(test)
     rows, n_known = np.nan_to_num(test), known.sum(axis=1, dtype=np.float64)
     n_known[n_known == 0] = np.nan
-    return (known * (rows - images) ** 2).sum(axis=1) / n_known, (known * rows**2).sum(axis=1) / n_known
+    return (known * (rows - filled) ** 2).sum(axis=1) / n_known, (known * rows**2).sum(axis=1) / n_known
 
 
 def _log_densities(estimator: Any, X: Array) -> Array:
