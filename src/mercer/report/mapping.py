@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,7 @@ class _Mapping:
         self._filled = np.where(np.isnan(X), 0.0, X)
         self._labels, self._classes = labels_of(table, rows, label)
         self._held_out = HeldOut.split(X, list(schema.groups.values()), settings.seed)
-        self._complete = ~np.isnan(X[self._held_out.test]).any(axis=1)
+        self._complete = np.asarray(~np.isnan(X[self._held_out.test]).any(axis=1))
         self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
 
     def result(self, publish: Callable[[MapResult], None] | None = None) -> MapResult:
@@ -203,7 +203,7 @@ class _Mapping:
         choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
-        distances = distances_of(chosen.estimator, self._unclipped(), method.takes_missing)
+        distances = distances_of(chosen.estimator, self._unclipped, method.takes_missing)
         places = chosen.embedding[np.isfinite(chosen.embedding).all(axis=1)]
         model = MapModel(
             chosen.estimator, self._schema, name, method.takes_missing, chosen.embedding.shape[1],
@@ -241,6 +241,7 @@ class _Mapping:
             found.append(f"Still comparing: {', '.join(METHODS[name].words for name in left)}.")
         return found
 
+    @cached_property
     def _unclipped(self) -> Array:
         if not self._schema.has_fences:
             return self._X
