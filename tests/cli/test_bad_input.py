@@ -209,7 +209,7 @@ def test_options_that_make_no_sense(run, blobs):
         (("--method", "magic"), "must be one of auto"),
         (("--dim", "zero"), "must be a whole number"),
         (("--thorough", "--method", "pca"), "is for --method auto"),
-        (("--topology", "sphere"), "must be made of interval and circle"),
+        (("--topology", "sphere"), "must be auto, or made of interval and circle"),
         (("--topology", "circle,interval", "--dim", "3"), "one for each of the 3"),
         (("--topology", "circle", "--method", "pca"), "is for --method manifold"),
     ):

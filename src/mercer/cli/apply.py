@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mercer.report import MapModel
+    from mercer.tables.schema import TableSchema
 
 
 def apply_command(
@@ -80,6 +81,7 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
 
     from mercer.report.seen_rows import far_note, unknown_note
     from mercer.tables.columns import counted
+    from mercer.tables.naming import clean_names
 
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
     Z = model.coordinates(X)
@@ -88,16 +90,35 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
         rows, _ = model.schema.matrix(frame, allow_missing_columns=impute, clipped=False)
         places = model.coordinates(rows)
     notes += unknown_note(np.asarray(np.isnan(X).all(axis=1)), "and no place on the map")
-    columns = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
+    coordinates = {f"coordinate_{c + 1}": Z[:, c] for c in range(Z.shape[1])}
     distances = model.distances(rows)
-    result = pl.DataFrame({**columns, "distance": distances}).with_columns(pl.selectors.float().fill_nan(None))
+    result = pl.DataFrame({**coordinates, "distance": distances}).with_columns(pl.selectors.float().fill_nan(None))
     result = result.with_columns(far=pl.Series(model.are_far(places, distances)))
     notes += far_note(result, "far from the map, or from all places that it has seen")
     if impute:
-        filled = model.schema.completed(frame, np.nan_to_num(model.filled(X)))
+        filled, deviations = model.filled_with_deviations(X)
+        table = model.schema.completed(frame, np.nan_to_num(filled))
         notes.append(counted(model.schema.n_missing(X), "missing entry was", "missing entries were") + " filled.")
-        result = result.hstack(filled.rename({name: f"{name} (filled)" for name in filled.columns if name in result}))
+        columns = [s.alias(f"{s.name} (filled)") if s.name in result.columns else s for s in table.get_columns()]
+        columns = [*result.get_columns(), *columns, *_deviations(model.schema, deviations)]
+        names, _ = clean_names([series.name for series in columns])
+        result = pl.DataFrame([series.alias(name) for series, name in zip(columns, names, strict=True)])
     return model.schema.named(frame, result, model.label), notes
+
+
+def _deviations(schema: TableSchema, values: np.ndarray | None) -> list[pl.Series]:
+    """Standard deviations of what was filled, for columns of numbers in which something was."""
+    import numpy as np
+    import polars as pl
+
+    if values is None:
+        return []
+    found = {
+        f"{column.name}_sd": values[:, schema.groups[column.name][0]] * column.scale
+        for column in schema.columns
+        if column.kind == "number"
+    }
+    return [pl.Series(name, sd).fill_nan(None) for name, sd in found.items() if np.isfinite(sd).any()]
 
 
 def _rows(model: MapModel, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -30,7 +30,7 @@ from mercer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from mercer.report import MapSettings
+    from mercer.report import MapResult, MapSettings
 
 
 def map_command(
@@ -39,7 +39,12 @@ def map_command(
     label: Annotated[
         str | None, typer.Option("--label", help="Column for colours and quality figures; never used for the fit.")
     ] = None,
-    dim: Annotated[str, typer.Option("--dim", help="Number of coordinates, or auto.")] = "2",
+    dim: Annotated[
+        str | None,
+        typer.Option(
+            "--dim", help="Number of coordinates, or auto; by default 2, or 1 for a closed loop.", show_default=False
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.", autocompletion=one_of(METHODS))
     ] = "auto",
@@ -47,10 +52,10 @@ def map_command(
         str,
         typer.Option(
             "--topology",
-            help="interval or circle; or one for each coordinate: circle,interval.",
-            autocompletion=one_of(TOPOLOGIES),
+            help="auto, interval or circle; or one for each coordinate: circle,interval.",
+            autocompletion=one_of(("auto", *TOPOLOGIES)),
         ),
-    ] = "interval",
+    ] = "auto",
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Also compare kernel principal components and Laplacian eigenmaps.")
     ] = False,
@@ -78,28 +83,39 @@ def map_command(
         raise typer.BadParameter("is for --method auto.", param_hint="--thorough")
     with conversation(quiet, as_json, time_limit) as talk:
         from mercer.report import OutputFolder, make_map, map_files, read_table
+        from mercer.report.outputs import manifest
 
         settings = replace(_settings(dim, method, topology, seed), thorough=thorough)
         folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
+        command = command_line(context)
+
+        def publish(result: MapResult) -> None:
+            folder.write(manifest(map_files(result, command), talk.seconds))
+
         with talk.working() as work:
             table = read_table(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands, header=header
             )
-            result = make_map(table, settings, label=label, drop=drop or (), keep=keep or (), progress=work)
-        talk.report(folder, map_files(result, command_line(context)))
+            result = make_map(
+                table, settings, label=label, drop=drop or (), keep=keep or (), progress=work, publish=publish
+            )
+        talk.report(folder, map_files(result, command))
 
 
-def _check(dim: str, method: str, topology: str) -> None:
+def _check(dim: str | None, method: str, topology: str) -> None:
     if method not in METHODS:
         raise typer.BadParameter(f"must be one of {', '.join(METHODS)}, got {method!r}.", param_hint="--method")
-    if dim != "auto" and not (dim.isdecimal() and int(dim) >= 1):
+    if dim not in (None, "auto") and not (str(dim).isdecimal() and int(str(dim)) >= 1):
         raise typer.BadParameter(f"must be a whole number >= 1 or auto, got {dim!r}.", param_hint="--dim")
     shapes = _shapes(topology)
-    if not set(shapes) <= set(TOPOLOGIES):
-        raise typer.BadParameter(f"must be made of interval and circle, got {topology!r}.", param_hint="--topology")
-    if len(shapes) > 1 and dim != str(len(shapes)):
+    if shapes != ("auto",) and not set(shapes) <= set(TOPOLOGIES):
         raise typer.BadParameter(
-            f"must be one word, or one for each of the {dim} coordinates, got {topology!r}.", param_hint="--topology"
+            f"must be auto, or made of interval and circle, got {topology!r}.", param_hint="--topology"
+        )
+    if len(shapes) > 1 and (dim or "2") != str(len(shapes)):
+        raise typer.BadParameter(
+            f"must be one word, or one for each of the {dim or 2} coordinates, got {topology!r}.",
+            param_hint="--topology",
         )
     if "circle" in shapes and method not in ("auto", "manifold"):
         raise typer.BadParameter("circle is for --method manifold.", param_hint="--topology")
@@ -109,8 +125,9 @@ def _shapes(topology: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in topology.split(","))
 
 
-def _settings(dim: str, method: str, topology: str, seed: int) -> MapSettings:
+def _settings(dim: str | None, method: str, topology: str, seed: int) -> MapSettings:
     from mercer.report import MapSettings
 
     shapes = _shapes(topology)
-    return MapSettings(method, "auto" if dim == "auto" else int(dim), shapes if len(shapes) > 1 else shapes[0], seed)
+    n_coordinates = dim if dim in (None, "auto") else int(str(dim))
+    return MapSettings(method, n_coordinates, shapes if len(shapes) > 1 else shapes[0], seed)

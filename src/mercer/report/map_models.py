@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,9 +73,23 @@ class MapModel:
         return far | ~placed
 
     def filled(self, X: Array) -> Array:
-        """Rows whose missing entries are those of their image on the map."""
-        images = _where_known(X, X.shape[1], lambda rows: images_of(self.estimator, rows, self.takes_missing))
-        return np.where(np.isnan(X), images, X)
+        """Rows whose missing entries are what the map expects of them."""
+        return self.filled_with_deviations(X)[0]
+
+    def filled_with_deviations(self, X: Array) -> tuple[Array, Array | None]:
+        """The same, and standard deviations of what was filled; None if the estimator knows none.
+
+        Both are NaN in rows of which nothing is known, and deviations are NaN where nothing was filled.
+        """
+        known = ~np.isnan(X).all(axis=1)
+        filled, deviations = X.copy(), np.full_like(X, np.nan)
+        if not known.any():
+            return filled, None
+        filled[known], found = filled_of(self.estimator, X[known], self.takes_missing)
+        if found is None:
+            return filled, None
+        deviations[known] = found
+        return filled, np.where(np.isnan(X), deviations, np.nan)
 
     def rows(self, Z: Array) -> Array:
         """Rows of numbers for coordinates."""
@@ -98,6 +113,21 @@ def coordinates_of(estimator: Any, X: Array, takes_missing: bool) -> Array:
 def images_of(estimator: Any, X: Array, takes_missing: bool) -> Array:
     """What the map makes of each row: there and back."""
     return _back(estimator, coordinates_of(estimator, X, takes_missing))
+
+
+def filled_of(estimator: Any, X: Array, takes_missing: bool) -> tuple[Array, Array | None]:
+    """Rows whose missing entries are filled, and the standard deviations of these or None.
+
+    By `impute` where an estimator has it, since what is expected of an entry has a smaller error than the image of the
+    row, and else by that image.
+    """
+    impute = getattr(estimator, "impute", None)
+    if impute is None:
+        return np.where(np.isnan(X), images_of(estimator, X, takes_missing), X), None
+    if "return_std" in inspect.signature(impute).parameters:
+        filled, deviations = impute(X, return_std=True)
+        return np.asarray(filled, dtype=np.float64), np.asarray(deviations, dtype=np.float64)
+    return np.asarray(impute(X), dtype=np.float64), None
 
 
 def distances_of(estimator: Any, X: Array, takes_missing: bool) -> Array:

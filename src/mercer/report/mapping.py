@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import shlex
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.closed_loops import gains, is_closed_loop, loop_in_words
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
+from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
-from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure
+from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure, places_of
 from mercer.report.seen_rows import SeenRows, far_distance
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
@@ -34,8 +37,8 @@ _FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
 _MANY_MISSING = 0.2
 # So much less continuity than principal components have is worth one, too.
 _TORN = 0.05
-
-
+# Share of the time that may be spent on results that later ones replace.
+_SHARE_OF_PUBLISHING = 0.2
 # Places between groups of rows are not far, though few rows may be near them.
 _FAR_PLACE = 3.0
 
@@ -100,6 +103,7 @@ def make_map(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     progress: Progress | None = None,
+    publish: Callable[[MapResult], None] | None = None,
 ) -> MapResult:
     """Make a map of a table.
 
@@ -117,6 +121,9 @@ def make_map(
         Columns that are used, though they may seem to tell rows apart.
     progress : Progress, optional
         Is told what is being done; if it returns True, no more maps are tried.
+    publish : callable, optional
+        Is given the map so far, marked as partial: principal components as soon as they are there, and later ones if
+        that takes little of the time.
 
     Returns
     -------
@@ -145,53 +152,96 @@ def make_map(
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     _check(X[rows], schema, settings, table.name)
-    return _Mapping(table, schema, X[rows], rows, settings, label, progress).result([*notes, *notes_of_label])
+    notes = [*table.notes, *grouped(notes), *notes_of_label]
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(publish)
 
 
 class _Mapping:
     def __init__(
         self, table: Table, schema: TableSchema, X: Array, rows: Array, settings: MapSettings, label: str | None,
-        progress: Progress | None,
+        progress: Progress | None, notes: Sequence[str] = (),
     ):  # fmt: skip
         self._table, self._schema, self._X, self._rows = table, schema, X, rows
         self._settings, self._label = settings, label
-        self._wanted = _wanted(settings)
+        self._wanted, self._slow = _wanted(settings, len(X))
         plan = {words: work for name in self._wanted for words, work in METHODS[name].plan(len(X)).items()}
         self._stages = Stages(progress, plan)
         self._warnings: list[str] = []
-        self._notes: list[str] = []
+        self._notes = list(notes)
+        self._published_at, self._publishing = -np.inf, 0.0
         self._maps: dict[str, FittedMap] = {}
         self._interrupted = False
+        self._reasons_of_shape: list[str] = []
+        self._no_circles: list[str] = []
+        self._filled = np.where(np.isnan(X), 0.0, X)
         self._labels, self._classes = labels_of(table, rows, label)
         self._held_out = HeldOut.split(X, list(schema.groups.values()), settings.seed)
+        self._complete = np.asarray(~np.isnan(X[self._held_out.test]).any(axis=1))
         self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
 
-    def result(self, notes: list[str]) -> MapResult:
+    def result(self, publish: Callable[[MapResult], None] | None = None) -> MapResult:
+        if self._settings.method != "auto":
+            self._check_memory(self._settings.method)  # before anything is published
         try:
-            for name in self._wanted:
+            for name in list(self._wanted):
+                if name in self._no_circles:
+                    continue
                 self._fit(name)
                 if self._interrupted:
                     break
+                self._publish(publish)
+                self._measure(name)
         except KeyboardInterrupt:
             self._interrupted = True
         if not self._maps:
             raise KeyboardInterrupt
         self._stages.end()
+        return self._so_far()
+
+    def _so_far(self, left: Sequence[str] = ()) -> MapResult:
+        """The best of the maps that there are; those that are `left` are still to be compared."""
         choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
-        distances = distances_of(chosen.estimator, self._unclipped(), method.takes_missing)
+        distances = distances_of(chosen.estimator, self._unclipped, method.takes_missing)
         places = chosen.embedding[np.isfinite(chosen.embedding).all(axis=1)]
         model = MapModel(
             chosen.estimator, self._schema, name, method.takes_missing, chosen.embedding.shape[1],
             far_distance(distances), self._label, SeenRows.of(places, seed=self._settings.seed, factor=_FAR_PLACE),
         )  # fmt: skip
         return MapResult(
-            self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict, reasons,
-            [*self._table.notes, *notes, *self._notes], self._all_warnings(name),
-            self._label, self._settings, self._interrupted, choice.spared,
+            self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict,
+            [*reasons, *self._reasons(left)], self._notes, self._all_warnings(name),
+            self._label, self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
 
+    def _publish(self, publish: Callable[[MapResult], None] | None) -> None:
+        """Give away what there is, the first time at once, and then if it takes but a small share of the time."""
+        left = [name for name in self._wanted if name not in self._maps]
+        begin = time.monotonic()
+        if publish is None or not left or begin - self._published_at < self._publishing / _SHARE_OF_PUBLISHING:
+            return
+        publish(self._so_far(left))
+        self._published_at = time.monotonic()
+        self._publishing = self._published_at - begin
+
+    def _reasons(self, left: Sequence[str]) -> list[str]:
+        """What else there is to say of the choice."""
+        manifold = self._maps.get("manifold")
+        found = list(self._reasons_of_shape)
+        if manifold is not None:
+            found += _rotation_in_words(manifold.estimator, self._X.shape[1])
+        if self._no_circles:
+            words = ", ".join(METHODS[name].words for name in self._no_circles)
+            found.append(f"Not compared, since it knows no circles: {words}.")
+        if self._slow:
+            words = ", ".join(METHODS[name].words for name in self._slow)
+            found.append(f"Not compared, since it takes long with so many rows: {words}. --thorough adds it.")
+        if left:
+            found.append(f"Still comparing: {', '.join(METHODS[name].words for name in left)}.")
+        return found
+
+    @cached_property
     def _unclipped(self) -> Array:
         if not self._schema.has_fences:
             return self._X
@@ -200,21 +250,15 @@ class _Mapping:
     # Fits ------------------------------------------------------------------------------------------------------------
 
     def _fit(self, name: str) -> None:
-        """Fit and measure one kind of map; one that fails is left out, unless it was asked for."""
+        """Fit one kind of map; one that fails is left out, unless it was asked for."""
         method, asked = METHODS[name], self._settings.method == name
-        n, d = self._X.shape
-        filled = np.where(np.isnan(self._X), 0.0, self._X)
         try:
-            refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
+            self._check_memory(name)
             self._stages.begin(method.fitting)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                estimator = method.make(self._settings_for(name), n)
-                if method.n_calls and self._stages.watched:
-                    estimator.set_params(callback=partial(self._tell, method))
-                estimator.fit(self._X if method.takes_missing else filled)
-                if method.n_calls:
-                    estimator.set_params(callback=None)  # which is not for the model file
+                X = self._X if method.takes_missing else self._filled
+                estimator = self._fitted(method, self._settings_for(name), X)
         except (ValueError, np.linalg.LinAlgError) as error:
             if asked or name == "pca":
                 raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
@@ -228,13 +272,61 @@ class _Mapping:
         self._notes += unsettled(method.words, caught)
         self._warnings += in_plain_words(method.words, caught)
         self._interrupted = getattr(estimator, "status_", "") == "interrupted"
-        Z = embedding_of(estimator, filled)
+        self._keep(name, estimator)
+        if name == "manifold" and not self._interrupted:
+            self._compare_loop()
+            self._spare_what_knows_no_circles()
+
+    def _check_memory(self, name: str) -> None:
+        method, (n, d) = METHODS[name], self._X.shape
+        refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
+
+    def _fitted(self, method: MapMethod, settings: MapSettings, X: Array) -> Any:
+        """An estimator, fitted; it is asked to end with every iteration, whether or not somebody watches."""
+        estimator = method.make(settings, len(X))
+        if method.n_calls:
+            estimator.set_params(callback=partial(self._tell, method))
+        estimator.fit(X)
+        if method.n_calls:
+            estimator.set_params(callback=None)  # which is not for the model file
+        return estimator
+
+    def _keep(self, name: str, estimator: Any) -> None:
+        Z = embedding_of(estimator, self._filled)
         agreement = np.nan
         if self._labels is not None:
-            agreement = label_agreement(Z, self._labels, classes=self._classes)
+            agreement = label_agreement(places_of(estimator, Z), self._labels, classes=self._classes)
         self._maps[name] = FittedMap(name, estimator, Z, None, agreement, self._interrupted)
-        if not self._maps[name].is_flat:
-            self._measure(name)
+
+    def _compare_loop(self) -> None:
+        """Take a closed loop instead of the surface if two coordinates were not asked for, and one tells as much."""
+        settings, method = self._settings, METHODS["manifold"]
+        surface = self._maps.get("manifold")
+        if settings.dim is not None or settings.topology != "auto" or surface is None:
+            return
+        if not getattr(surface.estimator, "candidates_", None):
+            return  # there are too few rows to hold some out
+        X = self._X if method.takes_missing else self._filled
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loop = self._fitted(method, replace(settings, dim=1, topology="circle"), X)
+        self._interrupted = getattr(loop, "status_", "") == "interrupted"
+        if self._interrupted or not is_closed_loop(loop, surface.estimator):
+            return
+        self._keep("manifold", loop)
+        self._measure("manifold")
+        if not gains(self._maps["manifold"].quality, self._maps["pca"].quality, self._complete):
+            self._maps["manifold"] = surface
+            return
+        self._reasons_of_shape = [loop_in_words(loop, surface.estimator)]
+
+    def _spare_what_knows_no_circles(self) -> None:
+        """A map on a plane would tear a loop apart, so that it is not fitted where circles were found."""
+        manifold = self._maps.get("manifold")
+        if manifold is None or manifold.is_flat or "circle" not in getattr(manifold.estimator, "topology_", ()):
+            return
+        self._no_circles = [name for name in self._wanted if name == "ukr"]
+        self._wanted = [name for name in self._wanted if name not in self._no_circles]
 
     def _tell(self, method: MapMethod, number: int, fit: Any) -> bool:
         # Some fits call more often: then what is left shrinks ever more slowly.
@@ -251,8 +343,10 @@ class _Mapping:
         return replace(self._settings, dim=dim)
 
     def _measure(self, name: str) -> None:
+        found = self._maps.get(name)
+        if found is None or found.is_flat or found.quality is not None:
+            return
         self._stages.begin(METHODS[name].measuring)
-        found = self._maps[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             quality = measure(METHODS[name], found.estimator, self._X, self._held_out, hides=self._hides)
@@ -299,13 +393,27 @@ class _Mapping:
         ]
 
 
-def _wanted(settings: MapSettings) -> list[str]:
-    """Names of the maps that are tried."""
+def _wanted(settings: MapSettings, n_rows: int) -> tuple[list[str], list[str]]:
+    """Names of the maps that are tried, and of those that are not since they are slow for so many rows."""
     if settings.method != "auto":
-        return list(dict.fromkeys(["pca", settings.method]))
+        return list(dict.fromkeys(["pca", settings.method])), []
     if "circle" in settings.topology:
-        return ["pca", "manifold"]
-    return [name for name, method in METHODS.items() if settings.thorough or not method.thorough]
+        return ["pca", "manifold"], []
+    names = [name for name, method in METHODS.items() if settings.thorough or not method.thorough]
+    slow = [name for name in names if n_rows > METHODS[name].most_rows and not settings.thorough]
+    return [name for name in names if name not in slow], slow
+
+
+def _rotation_in_words(estimator: Any, n_columns: int) -> list[str]:
+    """What a manifold was fitted to, if not to all columns."""
+    n_rotated = getattr(estimator, "n_rotated_", n_columns)
+    if n_rotated >= n_columns:
+        return []
+    left_out = 100 * estimator.rotation_error_
+    return [
+        f"The principal manifold was fitted to the {n_rotated} leading principal components of {n_columns} columns of "
+        f"numbers; the others have {left_out:.2g}% of the variance, which the map cannot show."
+    ]
 
 
 def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:

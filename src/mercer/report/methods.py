@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -24,6 +25,8 @@ _MOST_ROWS = 1000
 _SETTLED_ITERATIONS = 30
 # With more rows the density kernel of unsupervised kernel regression is sparse.
 _MOST_DENSE_ROWS = 3000
+# With more rows unsupervised kernel regression takes minutes, and is compared only if that is asked for.
+_MOST_COMPARED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -34,21 +37,26 @@ class MapSettings:
     ----------
     method : str
         "auto", or a name of `METHODS`.
-    dim : int or "auto"
-        Number of coordinates.
-    topology : "interval", "circle" or tuple of these
-        Of the coordinates of a principal manifold.
+    dim : int, "auto" or None
+        Number of coordinates. None: two, or one where the rows lie along a closed loop.
+    topology : "auto", "interval", "circle" or tuple of the last two
+        Of the coordinates of a principal manifold; "auto" chooses for each by held-out likelihood.
     seed : int
         Of everything that is drawn.
     thorough : bool
-        Whether "auto" also compares the maps that are seldom better than the others.
+        Whether "auto" also compares the maps that are seldom better than the others, or slow for so many rows.
     """
 
     method: str = "auto"
-    dim: int | str = 2
-    topology: Any = "interval"
+    dim: int | str | None = None
+    topology: Any = "auto"
     seed: int = 0
     thorough: bool = False
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of coordinates, unless it is chosen."""
+        return 2 if self.dim is None else int(self.dim)
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,8 @@ class MapMethod:
         About the share of a fit that is over when it calls back first.
     thorough : bool
         Whether it is compared to others only if that is asked for.
+    most_rows : float
+        Of more rows it takes long, so that it is compared only if that is asked for.
     """
 
     name: str
@@ -87,6 +97,7 @@ class MapMethod:
     n_calls: int = 0
     silent: float = 0.0
     thorough: bool = False
+    most_rows: float = np.inf
 
     @property
     def fitting(self) -> str:
@@ -108,8 +119,13 @@ def _unchanged(estimator: Any, rows: Array) -> Any:
     return clone(estimator)
 
 
+def _principal_components(settings: MapSettings, n_rows: int) -> PCA:
+    return PCA(settings.n_coordinates, random_state=settings.seed)
+
+
 def _manifold(settings: MapSettings, n_rows: int) -> PrincipalManifold:
-    return PrincipalManifold(settings.dim, topology=settings.topology, random_state=settings.seed)
+    dim = "auto" if settings.dim == "auto" else settings.n_coordinates
+    return PrincipalManifold(dim, topology=settings.topology, random_state=settings.seed)
 
 
 def _settled_manifold(estimator: PrincipalManifold, rows: Array) -> PrincipalManifold:
@@ -122,7 +138,7 @@ def _settled_manifold(estimator: PrincipalManifold, rows: Array) -> PrincipalMan
 
 def _kernel_regression(settings: MapSettings, n_rows: int) -> UnsupervisedKernelRegression:
     kernel = "gaussian" if n_rows <= _MOST_DENSE_ROWS else "quartic"
-    return UnsupervisedKernelRegression(int(settings.dim), density_kernel=kernel, random_state=settings.seed)
+    return UnsupervisedKernelRegression(settings.n_coordinates, density_kernel=kernel, random_state=settings.seed)
 
 
 def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Array) -> UnsupervisedKernelRegression:
@@ -132,11 +148,13 @@ def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Ar
 
 def _kernel_pca(settings: MapSettings, n_rows: int) -> KernelPCA:
     landmarks = None if n_rows <= _MOST_ROWS else _MOST_ROWS
-    return KernelPCA(settings.dim, n_landmarks=landmarks, fit_inverse_transform=True, random_state=settings.seed)
+    return KernelPCA(
+        settings.n_coordinates, n_landmarks=landmarks, fit_inverse_transform=True, random_state=settings.seed
+    )
 
 
 def _eigenmaps(settings: MapSettings, n_rows: int) -> LaplacianEigenmaps:
-    return LaplacianEigenmaps(int(settings.dim), n_neighbors=min(_NEIGHBOURS, n_rows - 1))
+    return LaplacianEigenmaps(settings.n_coordinates, n_neighbors=min(_NEIGHBOURS, n_rows - 1))
 
 
 # In the order in which they are fitted; a new kind of map is one more of these.
@@ -144,8 +162,8 @@ METHODS: dict[str, MapMethod] = {
     method.name: method
     for method in (
         MapMethod(
-            "pca", "principal components", lambda settings, n_rows: PCA(settings.dim, random_state=settings.seed),
-            _unchanged, False, lambda n, d: 24.0 * n * d + 16.0 * d * d,
+            "pca", "principal components", _principal_components, _unchanged, False,
+            lambda n, d: 24.0 * n * d + 16.0 * d * d,
         ),
         MapMethod(
             "manifold", "a principal manifold", _manifold, _settled_manifold, True,
@@ -154,6 +172,7 @@ METHODS: dict[str, MapMethod] = {
         MapMethod(
             "ukr", "unsupervised kernel regression", _kernel_regression, _settled_kernel_regression, True,
             lambda n, d: 60.0 * n * d + 5e8, lambda n: 0.2 + 4.0 * n * min(n, _MOST_DENSE_ROWS) / 1e6, 130, 0.8,
+            most_rows=_MOST_COMPARED_ROWS,
         ),
         MapMethod(
             "kpca", "kernel principal components", _kernel_pca, _unchanged, False,

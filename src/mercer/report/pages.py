@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import platform
 import re
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 import mercer
 from mercer.report.outputs import plain
 from mercer.tables.columns import counted
 
+Array = NDArray[Any]
+
 # What a result depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
+# Of numbers in the data of pages.
+_DIGITS = 5
 
 
 def versions() -> dict[str, str]:
@@ -32,19 +39,49 @@ def versions() -> dict[str, str]:
 
 def render(template: str, **values: Any) -> bytes:
     """A page from one of the templates."""
+    return _environment().get_template(template).render(**values).encode(errors="backslashreplace")
+
+
+@cache
+def _environment() -> Environment:
+    """The templates, which are compiled once."""
     environment = Environment(
         loader=PackageLoader("mercer.report", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"figure": figure, "percent": percent, "counted": counted}
     environment.globals["source"] = lambda name: Markup(environment.loader.get_source(environment, name)[0])  # type: ignore[union-attr]
-    return environment.get_template(template).render(**values).encode(errors="backslashreplace")
+    return environment
 
 
 def script_data(values: Any) -> Markup:
     """Data for the scripts of a page: nothing in it can end the element that holds it."""
-    text = json.dumps(plain(values, digits=5), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_short(values), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))
+
+
+def _short(values: Any) -> Any:
+    """Plain values of five digits; arrays of numbers are rounded at once, as a map has very many."""
+    if isinstance(values, dict):
+        return {str(key): _short(entry) for key, entry in values.items()}
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return _rounded_list(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
+        return values.tolist()
+    if isinstance(values, list | tuple) and not set(map(type, values)) <= {str, int, type(None)}:
+        return [_short(entry) for entry in values]
+    return values if isinstance(values, list | tuple) else plain(values, digits=_DIGITS)
+
+
+def _rounded_list(values: Array) -> Any:
+    """Lists of numbers of five digits, None where there is none."""
+    texts = (f"%.{_DIGITS}g " * values.size) % tuple(values.ravel().tolist())
+    rounded = np.array(texts.split(), dtype=np.float64)
+    known = np.isfinite(rounded)
+    if not known.all():
+        rounded = rounded.astype(object)
+        rounded[~known] = None
+    return rounded.reshape(values.shape).tolist()
 
 
 def figure(value: float | None, digits: int = 3) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.mapping import MapResult
+from mercer.tables.schema import Column
 
 Array = NDArray[Any]
 
@@ -50,18 +51,21 @@ def _profile(result: MapResult, c: int) -> dict[str, Any]:
     schema = result.model.schema
     Z = result.embedding[rows_along(result.embedding, c)]
     X = result.model.rows(Z)
-    frame, groups = schema.frame(X), schema.groups
-    lines = []
-    for column in schema.columns:
-        numbers = X[:, groups[column.name]]
-        shades = [None if column.kind == "category" else _shade(value) for value in numbers[:, 0]]
-        texts = [_entry(value) for value in frame[column.name]]
-        lines.append((float(np.ptp(numbers, axis=0).sum()), column.name, list(zip(texts, shades, strict=True))))
-    lines = sorted(lines, key=lambda line: -line[0])
+    groups = schema.groups
+    changes = [float(np.ptp(X[:, groups[column.name]], axis=0).sum()) for column in schema.columns]
+    # Only those that are shown are written as entries: a table may have thousands of columns.
+    shown = np.argsort(-np.array(changes), kind="stable")[:_MOST_LINES]
     return {
-        "name": f"coordinate {c + 1}", "places": Z[:, c], "left_out": max(0, len(lines) - _MOST_LINES),
-        "lines": [(name, cells) for _, name, cells in lines[:_MOST_LINES]],
+        "name": f"coordinate {c + 1}", "places": Z[:, c], "left_out": len(changes) - len(shown),
+        "lines": [_line(schema.columns[j], X[:, groups[schema.columns[j].name]]) for j in shown],
     }  # fmt: skip
+
+
+def _line(column: Column, numbers: Array) -> tuple[str, list[tuple[str, tuple[str, str] | None]]]:
+    """The entries of a column and their shades."""
+    shades = [None if column.kind == "category" else _shade(value) for value in numbers[:, 0]]
+    texts = [_entry(value) for value in column.decoded(numbers)]
+    return column.name, list(zip(texts, shades, strict=True))
 
 
 def _shade(level: float) -> tuple[str, str]:

@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.manifold import trustworthiness
+from scipy.spatial import cKDTree
+from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
-from mercer.report.map_models import images_of
+from mercer.report.map_models import filled_of, images_of
 from mercer.report.methods import MapMethod
 
 Array = NDArray[Any]
 
 # Rows that neighbourhoods are compared on (the work grows with their square), and their neighbours.
 _MOST_ROWS, _NEIGHBOURS = 1500, 10
+# Rows whose ranks are counted at once, so that their distances stay in the cache.
+_BLOCK = 64
+# Trees of neighbours are faster than all distances for no more columns than this.
+_MOST_TREE_COLUMNS = 8
 # Rows whose neighbours among all rows are compared.
 _MOST_QUERIES = 500
 # Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
@@ -93,7 +98,7 @@ class HeldOut:
 def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, hides: bool) -> MapQuality:
     """All figures of a fitted map of the rows X; `hides` says whether there are columns enough to hide some."""
     filled = np.where(np.isnan(X), 0.0, X)
-    Z = embedding_of(estimator, filled)
+    Z = places_of(estimator, embedding_of(estimator, filled))
     trust, continuity = neighbourhoods(filled, Z)
     training = X if method.takes_missing else filled
     part = method.settled(estimator, held_out.training).fit(training[held_out.training])
@@ -121,13 +126,34 @@ def neighbourhoods(X: Array, Z: Array) -> tuple[float, float]:
     some = np.flatnonzero(np.isfinite(Z).all(axis=1))
     if len(some) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(some, _MOST_ROWS, replace=False))
-    n_neighbors = n_neighbours(len(some))
-    if n_neighbors < 1:
+    k = n_neighbours(len(some))
+    if k < 1:
         return np.nan, np.nan
-    return (
-        float(trustworthiness(X[some], Z[some], n_neighbors=n_neighbors)),
-        float(trustworthiness(Z[some], X[some], n_neighbors=n_neighbors)),
-    )
+    in_table, on_map = (_squared_distances(values[some]) for values in (X, Z))
+    return _trust(in_table, on_map, k), _trust(on_map, in_table, k)
+
+
+def _trust(D: Array, D_map: Array, k: int) -> float:
+    """Trustworthiness from squared distances: what the ranks of the k nearest rows on the map exceed k by in D.
+
+    As scikit-learn has it, 1 - 2 / (n k (2n - 3k - 1)) Σ_i Σ_j max(0, rank_D(i, j) - k).
+    """
+    n = len(D)
+    nearest = np.argpartition(D_map, k - 1, axis=1)[:, :k]
+    excess = 0
+    for start in range(0, n, _BLOCK):
+        block, columns = D[start : start + _BLOCK], nearest[start : start + _BLOCK]
+        for c in range(k):
+            farther = np.take_along_axis(block, columns[:, c : c + 1], axis=1)
+            excess += int(np.maximum(np.count_nonzero(block < farther, axis=1) + 1 - k, 0).sum())
+    return 1.0 - 2.0 * excess / (n * k * (2 * n - 3 * k - 1))
+
+
+def _squared_distances(X: Array) -> Array:
+    """Of all pairs; a row is infinitely far from itself."""
+    D = euclidean_distances(X, squared=True)
+    np.fill_diagonal(D, np.inf)
+    return np.asarray(D)
 
 
 def shared_neighbours(X: Array, Z: Array) -> float:
@@ -147,11 +173,15 @@ def shared_neighbours(X: Array, Z: Array) -> float:
 
 def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
     """The nearest other rows of those that are asked for."""
-    found = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(values).kneighbors(values[asked], return_distance=False)
+    if values.shape[1] <= _MOST_TREE_COLUMNS:
+        found = cKDTree(values).query(values[asked], k=n_neighbors + 1)[1]
+    else:
+        search = NearestNeighbors(n_neighbors=n_neighbors + 1, algorithm="brute").fit(values)
+        found = search.kneighbors(values[asked], return_distance=False)
     # Among equal rows a row need not be its own nearest one: then the last of the others is left out.
     others = found != asked[:, None]
     others[others.all(axis=1), -1] = False
-    return found[others].reshape(len(asked), n_neighbors)
+    return np.asarray(found[others].reshape(len(asked), n_neighbors))
 
 
 def label_agreement(Z: Array, labels: Array, *, classes: bool) -> float:
@@ -190,25 +220,44 @@ def embedding_of(estimator: Any, X: Array) -> Array:
     return np.asarray(estimator.transform(X) if embedding is None else embedding, dtype=np.float64)
 
 
+def places_of(estimator: Any, Z: Array) -> Array:
+    """Coordinates whose distances are those on the map: circles, of period 2, are drawn as circles."""
+    circles = np.array(getattr(estimator, "topology_", ("interval",) * Z.shape[1])) == "circle"
+    angles = np.pi * Z[:, circles]
+    return np.hstack([Z[:, ~circles], np.cos(angles) / np.pi, np.sin(angles) / np.pi])
+
+
 def _hidden_errors(estimator: Any, test: Array, hidden: Array, method: MapMethod) -> tuple[Array, Array]:
     """Mean squared error of each row in its hidden entries: of the map, and of the means, which are 0."""
     seen = np.where(hidden, np.nan, test)
     seen[np.isnan(seen).all(axis=1)] = 0.0  # a row of which nothing is seen is taken for the mean
-    images = images_of(estimator, seen, method.takes_missing)
+    filled, _ = filled_of(estimator, seen, method.takes_missing)
     known = hidden & ~np.isnan(test)
     rows, n_known = np.nan_to_num(test), known.sum(axis=1, dtype=np.float64)
     n_known[n_known == 0] = np.nan
-    return (known * (rows - images) ** 2).sum(axis=1) / n_known, (known * rows**2).sum(axis=1) / n_known
+    return (known * (rows - filled) ** 2).sum(axis=1) / n_known, (known * rows**2).sum(axis=1) / n_known
 
 
 def _log_densities(estimator: Any, X: Array) -> Array:
-    for name in ("log_likelihood", "score_samples"):
-        if hasattr(estimator, name):
-            try:
-                return np.asarray(getattr(estimator, name)(X), dtype=np.float64)
-            except np.linalg.LinAlgError:  # a column that is the same in all rows but those held out has no density
-                break
+    if hasattr(estimator, "log_likelihood"):
+        return np.asarray(estimator.log_likelihood(X), dtype=np.float64)
+    if hasattr(estimator, "explained_variance_") and hasattr(estimator, "noise_variance_"):
+        return _normal_log_densities(estimator, X)
     return np.full(len(X), np.nan)
+
+
+def _normal_log_densities(pca: Any, X: Array) -> Array:
+    """Those of `PCA.score_samples`, without a matrix of all columns; NaN where a component has no variance."""
+    (k, d), variances, noise = pca.components_.shape, pca.explained_variance_, float(pca.noise_variance_)
+    if k == d:
+        noise = 1.0  # of no column
+    if min(noise, variances.min()) <= 0:
+        return np.full(len(X), np.nan)
+    Y, R = pca.transform(X), X - pca.mean_
+    rest = np.maximum((R**2).sum(axis=1) - (Y**2).sum(axis=1), 0.0) if k < d else np.zeros(len(X))
+    squares = (Y**2 / variances).sum(axis=1) + rest / noise
+    log_det = np.log(variances).sum() + (d - k) * np.log(noise)
+    return np.asarray(-0.5 * (squares + log_det + d * np.log(2.0 * np.pi)))
 
 
 def _share(errors: Array, squares: Array) -> float:
