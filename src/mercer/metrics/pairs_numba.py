@@ -78,15 +78,17 @@ def fill_scaled(start, stop, factor, R, K):  # type: ignore[no-untyped-def]
 @compiled(
     void(int64, int64, float64, float64[:, ::1], _ROWS, _ROWS, float64, float64[::1]), **_COMPILE
 )  # fmt: skip
-def add_scale_gradient(start, stop, factor, R, C, alpha, share, total):  # type: ignore[no-untyped-def]
+def add_scale_gradient(start, stop, factor, R, C, alpha, share, sums):  # type: ignore[no-untyped-def]
     """Add Σ_k S_ik exp(-factor r_ik) factor r_ik over rows i from `start` to `stop` and all rows k before them."""
     g = np.empty(stop)
     for i in range(start, stop):
         r = R[i]
         _entries_of_s(C, alpha, share, i, g)
+        total = 0.0
         for k in range(i):
             scaled = factor * r[k]
-            total[0] += g[k] * scaled * power_of_two(-_LOG2_E * scaled)
+            total += g[k] * scaled * power_of_two(-_LOG2_E * scaled)
+        sums[0] += total
 
 
 @compiled(
