@@ -24,7 +24,7 @@ from mercer import CellMachine, KernelRidge, LearnedMetric
 from mercer.datasets import load_table
 
 NOISE, N_TEST, N_METRIC = 0.1, 3000, 12_000
-SIZES = (2500, 5000, 10_000)
+SIZES = (5000, 10_000, 20_000)
 
 
 def california():

@@ -97,12 +97,14 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
     parts a quarter, since most are equal, stay in one cell.
 
     Time: that of the machine for `max_rows` rows, times the number of cells. Memory: what the machine takes for one
-    cell, and of all cells the support vectors.
+    cell, one copy of the rows in the columns of the metric, and of all cells the support vectors with three numbers for
+    each row: at most ``n_cells * max_rows * (n_columns + 3)`` numbers.
 
     Where n <= max_rows this is the machine itself. C, losses and weights that differ by sample are those of the rows in
     each cell. In a cell without rows of a class the decision value for this class is -1, or the logarithm of the odds
     by the rule of succession for losses with probabilities; and so are those of a cell of one class. Other losses get
-    their probabilities from sigmoids that all cells share.
+    their probabilities from sigmoids that all cells share. The ν of a `NuSupportVectorClassifier` must suit the rarest
+    class of every cell.
 
     After Ctrl-C, or if the callback returns True, cells that were not fitted have the mean of their targets, or the
     shares of their classes. Before the first cell is fitted, and for bands, `KeyboardInterrupt` is raised.
