@@ -128,4 +128,4 @@ def test_names_in_advice_can_be_copied(run, table):
 def test_lines_with_more_entries_than_names(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 300 + "1,2,3\n")
     text = said(run("map", "t.csv", *PCA, code=ExitCode.INPUT))
-    assert "a line has more entries than the first one; check separators and quotes." in text
+    assert "line 302 has 3 entries, and the first one has 2; check separators and quotes." in text

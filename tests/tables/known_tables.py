@@ -297,6 +297,7 @@ HEADERS = [
     KnownTable("one_too_many.csv", rows("# x", "a,b", "1,2", '"4",5', "6,7,8"),
                refused="line 5 has 3 entries, and the"),
     KnownTable("lines.csv", rows('{"a":1,"b":2}', '{"a":2,"b":5}'), refused="holds JSON"),
+    KnownTable("deep.csv", rows("[" * 50_000, "1", "5"), {"[" * 50_000: [1, 5]}),
     KnownTable("list.csv", '[{"a":1},\n {"a":2}]', refused="holds JSON"),
     KnownTable("packed.csv", gzip.compress(b"a,b\n1,2\n3,5\n"), {"a": [1, 3], "b": [2, 5]}),
     KnownTable("no_utf16.csv", rows("a,b", "1,2"), refused="is not utf-16 text but UTF-8",

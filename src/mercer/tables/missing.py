@@ -26,6 +26,7 @@ _WORDS = frozenset((
 ))  # fmt: skip
 # With few different numbers, so large a share of a column must be numbers: words among fewer are levels, too.
 _MOSTLY = 0.75
+_INFINITE = r"^[+-]?(?i:inf|infinity)$"
 # So many other words may stand for nothing in one column of numbers: with more, it is one of texts.
 _MOST_OTHER_WORDS = 2
 
@@ -55,15 +56,15 @@ def without_words(series: pl.Series) -> tuple[pl.Series, list[str]]:
     ['a: "Unknown" (1 entry) counts as missing.']
     """
     known = series.drop_nulls()
-    numeric = look_like_numbers(known)
-    n_different = known.filter(numeric).n_unique()
-    few = numeric.sum() < _MOSTLY * len(known) and n_different <= MOST_CATEGORIES
-    if few or numeric.all():
+    has_digits = known.str.contains(r"\d")
+    numbers, words = known.filter(has_digits), known.filter(~has_digits).str.strip_chars()
+    words = words.filter(~words.str.contains(_INFINITE))
+    other = words.filter(~words.str.to_lowercase().is_in(_WORDS)).n_unique()
+    if not len(words) or not len(numbers) or other > _MOST_OTHER_WORDS:
         return series, []
-    words = known.filter(~numeric).str.strip_chars()
-    other = words.filter(~words.str.to_lowercase().is_in(_WORDS)).unique()
-    may_be = len(other) <= _MOST_OTHER_WORDS and n_different > MOST_CATEGORIES and not other.str.contains(r"\d").any()
-    if (len(other) and not may_be) or are_codes(known.filter(numeric)):
+    if numbers.n_unique() <= MOST_CATEGORIES and (other or len(numbers) < _MOSTLY * len(known)):
+        return series, []
+    if not look_like_numbers(numbers) or are_codes(numbers):
         return series, []
     counts = Counter(words).most_common()
     said = some_of([f'"{word}" ({counted(n, "entry", "entries")})' for word, n in counts])

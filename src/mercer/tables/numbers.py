@@ -176,10 +176,9 @@ class NumberChoice:
         return text
 
 
-def look_like_numbers(texts: pl.Series) -> pl.Series:
-    """Whether each text is a number in some format, perhaps an infinite one."""
-    infinite = texts.str.contains(r"^\s*[+-]?(?i:inf|infinity)\s*$")
-    return infinite | _parts(texts, "_")["body"].is_not_null()
+def look_like_numbers(texts: pl.Series) -> bool:
+    """Whether all texts are numbers in some format."""
+    return _parts(texts, "_")["body"].null_count() == 0
 
 
 def units_of(texts: pl.Series) -> list[str]:

@@ -162,7 +162,7 @@ def _refuse_json(text: str, name: str) -> None:
     try:
         # One object in a line, or all of the file.
         json.loads(text.strip().split("\n", 1)[0] if first == "{" else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     raise InputError(f"{name} holds JSON, not a text table; convert it to CSV or Parquet.")
 
