@@ -203,16 +203,28 @@ def test_ctrl_c_before_there_is_a_machine(run, tmp_path, line, monkeypatch):
 def test_a_time_limit_of_a_machine(run, tmp_path, line, monkeypatch):
     from mercer.report import learning
 
-    fitted = learning._Fitter.fitted
+    fitted = learning.Fitter.fitted
 
     def slow(self, words, X, y):
         if words == learning._FITTING:
             time.sleep(60)  # the clock ends it
         return fitted(self, words, X, y)
 
-    monkeypatch.setattr(learning._Fitter, "fitted", slow)
+    monkeypatch.setattr(learning.Fitter, "fitted", slow)
     run(*line, "--out", "o", "--time-limit", "4")
     assert json.loads((tmp_path / "o/summary.json").read_text())["partial"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_time_limit_of_a_metric(run, tmp_path, line, monkeypatch):
+    """The metric so far makes a machine."""
+    from mercer.metrics.search import Search
+
+    monkeypatch.setattr(Search, "_refined", lambda self, *words: time.sleep(60))  # the clock ends it
+    run("fit", "line.csv", "--target", "y", "--out", "o", "--time-limit", "6")
+    summary = json.loads((tmp_path / "o/summary.json").read_text())
+    assert summary["partial"]
+    assert summary["error"] < summary["error_of_guessing"]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -405,3 +417,10 @@ def test_coordinates_that_are_nowhere(run, tmp_path):
     said = run("apply", "o/model.skops", "n.csv", "--out", "c.csv").output
     assert "1 row has no usable entry" in said
     assert pl.read_csv(tmp_path / "c.csv")["coordinate_1"].null_count() == 1
+
+
+def test_a_map_is_coloured_by_a_machine(run, tmp_path, blobs):
+    run("fit", blobs.name, "--target", "weight", "--kernel", "linear", "--out", "m", "--quiet")
+    run("map", blobs.name, "--method", "pca", "--color-by", "m/model.skops", "--out", "o", "--quiet")
+    assert "predicted weight" in (tmp_path / "o/report.html").read_text()
+    run("map", blobs.name, "--method", "pca", "--color-by", "o/model.skops", "--out", "p", code=ExitCode.MODEL)

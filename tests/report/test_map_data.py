@@ -2,14 +2,16 @@
 
 import base64
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from mercer.report import MapSettings, make_map, table_from_frame
+from mercer.report import LearningProblem, MachineSettings, MapSettings, fit_machine, make_map, table_from_frame
 from mercer.report import map_data as map_data_module
 from mercer.report.map_data import MOST_COLOURED, map_data, pixel_ends
+from mercer.report.map_pages import _first_colour
 from mercer.tables.images import pixel_names
 
 RNG = np.random.default_rng(0)
@@ -100,3 +102,25 @@ def test_many_images_are_made_smaller(monkeypatch):
     np.testing.assert_array_equal(
         np.frombuffer(base64.b64decode(found["values"]), np.uint8), values[:, ::2, ::2].ravel()
     )
+
+
+@pytest.mark.parametrize("target", ["size", "kind"])
+def test_maps_are_coloured_by_predictions(target):
+    X = RNG.normal(size=(60, 3))
+    kind = np.where(X[:, 0] > 0, "up", "down")
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "size": X[:, 0] ** 2, "kind": kind})
+    band = 0.8 if target == "size" else None
+    problem = LearningProblem.read(table_from_frame(frame), target, drop=tuple({"size", "kind"} - {target}))
+    machine = fit_machine(problem, MachineSettings(kernel="gaussian", band=band)).model
+    colors = machine.colors(frame)
+    result = replace(make_map(table_from_frame(frame.select("a", "b", "c")), FAST), colors=colors)
+    columns = {column["name"]: column for column in map_data(result)["columns"]}
+    predicted = machine.predict(problem.X)
+    if target == "size":
+        np.testing.assert_allclose(columns["predicted size"]["values"], predicted["size"])
+        widths = predicted["size_high"] - predicted["size_low"]
+        np.testing.assert_allclose(columns["width of the band of size"]["values"], widths)
+    else:
+        assert columns["predicted kind"]["categories"] == ["down", "up"]
+        assert "probability of up" in columns
+    assert _first_colour(result) == colors.columns[0]

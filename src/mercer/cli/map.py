@@ -59,6 +59,10 @@ def map_command(
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Also compare kernel principal components and Laplacian eigenmaps.")
     ] = False,
+    color_by: Annotated[
+        Path | None,
+        typer.Option("--color-by", help="A model.skops of `mercer fit`, whose predictions colour the map."),
+    ] = None,
     drop: Drop = None,
     keep: Keep = None,
     encoding: Encoding = "utf-8",
@@ -82,24 +86,31 @@ def map_command(
     if thorough and method != "auto":
         raise typer.BadParameter("is for --method auto.", param_hint="--thorough")
     with conversation(quiet, as_json, time_limit) as talk:
-        from mercer.report import OutputFolder, make_map, map_files, read_table
+        from mercer.report import OutputFolder, load_machine, make_map, map_files, read_table
         from mercer.report.outputs import manifest
 
         settings = replace(_settings(dim, method, topology, seed), thorough=thorough)
         folder = OutputFolder(out or Path(f"{file.stem}-map"), force=force)
-        command = command_line(context)
+        command, colors = command_line(context), None
+
+        def files_of(result: MapResult) -> dict[str, bytes]:
+            return map_files(replace(result, colors=colors), command)
 
         def publish(result: MapResult) -> None:
-            folder.write(manifest(map_files(result, command), talk.seconds))
+            folder.write(manifest(files_of(result), talk.seconds))
 
         with talk.working() as work:
             table = read_table(
                 file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands, header=header
             )
+            if color_by is not None:
+                machine = load_machine(color_by)
+                machine.schema.check_units(table.units)
+                colors = machine.colors(table.frame)
             result = make_map(
                 table, settings, label=label, drop=drop or (), keep=keep or (), progress=work, publish=publish
             )
-        talk.report(folder, map_files(result, command))
+        talk.report(folder, files_of(result))
 
 
 def _check(dim: str | None, method: str, topology: str) -> None:

@@ -63,6 +63,14 @@ class MachineModel:
             notes = [*notes, *far_note(result, "far from what the machine has seen: their predictions are guesses")]
         return self.schema.named(frame, result, self.target.name), notes
 
+    def colors(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """What a map of a table can be coloured by: predictions, probabilities, and the width of the band."""
+        name, low, high = self.target.name, f"{self.target.name}_low", f"{self.target.name}_high"
+        found = self.predict(self.schema.matrix(frame)[0])
+        widths = [(found[high] - found[low]).alias(f"width of the band of {name}")] if low in found.columns else []
+        predicted = self._with_dates(found.select(name)) if self.target.classes is None else found
+        return pl.DataFrame([*predicted.rename({name: f"predicted {name}"}).get_columns(), *widths])
+
     def _with_dates(self, predictions: pl.DataFrame) -> pl.DataFrame:
         if not self.target.dtype:
             return predictions

@@ -38,6 +38,8 @@ def map_data(result: MapResult) -> dict[str, Any]:
     columns = [_column(result.table.frame[name], rows, is_label=name == result.label) for name in names]
     if result.label is not None:
         columns += _as_number(result.table.frame[result.label], rows)
+    if result.colors is not None:
+        columns += [_column(series, rows, is_label=False) for series in result.colors.get_columns()]
     columns.append(_numbers("distance from the map", result.distances[shown]))
     return {
         "maps": maps, "rows": rows, "columns": columns, "n_table_columns": len(names), "n_left_out": n_left_out,

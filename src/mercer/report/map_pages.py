@@ -84,6 +84,11 @@ def _ladder_density(result: MapResult, name: str) -> float:
     return max(found, default=np.nan)
 
 
+def _first_colour(result: MapResult) -> str | None:
+    """The column that the map is coloured by at first: predictions, or the label."""
+    return result.label if result.colors is None else result.colors.columns[0]
+
+
 def map_page(result: MapResult, command: str) -> bytes:
     """The report of a map."""
     images = result.model.schema.image_shape is not None
@@ -98,7 +103,7 @@ def map_page(result: MapResult, command: str) -> bytes:
         figures=rows,
         data=script_data(data),
         columns=[(i, column["name"]) for i, column in enumerate(data["columns"]) if column["kind"] != "text"],
-        first_colour=next((i for i, c in enumerate(data["columns"]) if c["name"] == result.label), 0),
+        first_colour=next((i for i, c in enumerate(data["columns"]) if c["name"] == _first_colour(result)), 0),
         n_shown=len(data["rows"]),
         n_neighbours=n_neighbours(len(result.rows)),
         measures=_measures(result),

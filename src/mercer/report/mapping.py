@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from mercer.report.closed_loops import gains, is_closed_loop, loop_in_words
@@ -71,6 +72,8 @@ class MapResult:
         Whether the work was cut short.
     not_compared : list of str
         Names of the other maps, which `MapSettings.thorough` would have added.
+    colors : polars.DataFrame or None
+        What else it is coloured by, for all rows of the table: predictions of a machine.
     """
 
     table: Table
@@ -88,6 +91,7 @@ class MapResult:
     settings: MapSettings = field(default_factory=MapSettings)
     partial: bool = False
     not_compared: list[str] = field(default_factory=list)
+    colors: pl.DataFrame | None = None
 
     @property
     def chosen(self) -> FittedMap:
