@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -48,6 +49,12 @@ def test_help_imports_nothing_large(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["map", "fit", "diagnose"])
+def test_help_says_what_the_time_limit_leaves_out(run, command):
+    words = run(command, "--help").output.replace("│", " ").split()
+    assert "its report is drawn and written after that" in " ".join(words)
 
 
 def test_options_know_what_modules_do():
@@ -362,3 +369,46 @@ def test_an_interruption_of_executed_text_has_its_code(tmp_path, blobs):
     command = [sys.executable, "-m", "interrupted", "map", "blobs.csv", "--out", "o"]
     done = subprocess.run(command, cwd=tmp_path, check=False)
     assert done.returncode == ExitCode.STOPPED
+
+
+@pytest.fixture
+def wide_table(tmp_path):
+    """1,500 rows of 300 columns near a surface."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2)) @ rng.normal(size=(2, 300)) + 0.1 * rng.normal(size=(1500, 300))
+    pl.DataFrame(X).write_csv(tmp_path / "wide.csv")
+    return "wide.csv"
+
+
+@pytest.mark.parametrize("where", ["fit", "measure", "between"])
+def test_after_a_signal_no_other_fit_begins_and_the_end_is_near(run, tmp_path, wide_table, monkeypatch, where):
+    from mercer.manifolds import PrincipalManifold, UnsupervisedKernelRegression
+    from mercer.report import mapping
+
+    begun, stages_begin, heard = [], mapping.Stages.begin, []
+
+    def signalled(*words, **options):
+        if not heard:
+            heard.append(time.process_time())
+            signal.raise_signal(signal.SIGTERM)
+
+    def begin(stages, words):
+        if where == "between" and words.startswith("fitting a principal"):
+            signalled()
+        stages_begin(stages, words)
+        begun.append(words)
+
+    def fits(estimator, *words, **options):
+        signalled()
+
+    monkeypatch.setattr(mapping.Stages, "begin", begin)
+    for kind in (PrincipalManifold, UnsupervisedKernelRegression):
+        monkeypatch.setattr(kind, "fit", fits)
+    if where == "measure":
+        monkeypatch.setattr(mapping, "measure", signalled)
+    said = run("map", wide_table, "--out", "o", code=ExitCode.TERMINATED).output
+    assert "Partial: the work was stopped" in said
+    # Drawing and writing the report is among this.
+    assert time.process_time() - heard[0] < 3.0
+    expected = {"fit": 3, "measure": 2, "between": 2}[where]
+    assert len(begun) == expected, begun

@@ -83,3 +83,82 @@ def test_shapes_are_named_by_the_coordinates_of_the_manifold(topology, shape):
     estimator = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca", topology_=topology)
     name, verdict, _ = made(FittedMap("manifold", estimator, NEAR), FittedMap("pca", None, NEAR))
     assert (name, verdict) == ("manifold", f"The rows lie along {shape}: the map unrolls it.")
+
+
+def clusters(n_groups, n=300, gap=12.0):
+    """Groups of rows in five columns, so many standard deviations apart."""
+    noise = np.random.default_rng(1).normal(size=(n, 5))
+    noise[:, 0] += gap * (np.arange(n) % n_groups)
+    return noise
+
+
+def choice(rows, manifold, wanted=("pca", "manifold"), **others):
+    maps = {"pca": FittedMap("pca", None, rows[:, :2], quality(np.zeros(20))), "manifold": manifold, **others}
+    return MapChoice(maps, rows, MapSettings(), True, list(wanted))
+
+
+def flat(init="pca"):
+    return SimpleNamespace(penalty_=np.inf, chosen_="flat", init_=init, topology_=("interval", "interval"))
+
+
+def test_several_groups_are_no_curved_surface():
+    rows = clusters(3)
+    name, verdict, reasons = choice(rows, FittedMap("manifold", CURVED, rows[:, :2], quality(np.zeros(20)))).made()
+    assert (name, verdict) == (
+        "manifold", "The rows fall into 3 separate groups: the map lays them out side by side."
+    )  # fmt: skip
+    assert reasons[1] == "Between 3 groups of rows there is next to nothing: they hold 33%, 33%, 33% of the rows."
+    rows[np.random.default_rng(0).integers(300, size=9), 3] = np.nan
+    assert len(choice(rows, FittedMap("manifold", CURVED, rows[:, :2])).groups.shares) == 3
+
+
+def test_many_groups_are_told_by_their_largest():
+    shares = choice(clusters(9, 540), FittedMap("manifold", CURVED, NEAR)).groups
+    assert shares.words == [
+        "Between 9 groups of rows there is next to nothing: they hold 11%, 11%, 11%, 11%, 11% and smaller shares in 4 "
+        "more of the rows."
+    ]
+
+
+def test_a_few_rows_apart_are_told_but_make_no_groups():
+    rows = clusters(1, 400)
+    rows[:35, 0] += 15.0
+    _, verdict, reasons = choice(rows, FittedMap("manifold", CURVED, rows[:, :2], quality(np.zeros(20)))).made()
+    assert verdict == "The rows lie along a curved surface: the map unrolls it."
+    assert reasons[1] == "Between 2 groups of rows there is next to nothing: they hold 91%, 8.8% of the rows."
+
+
+def test_groups_of_many_rows_are_counted_on_some():
+    assert len(choice(clusters(2, 4000), FittedMap("manifold", CURVED, NEAR)).groups.shares) == 2
+
+
+def test_no_structure_says_what_was_compared():
+    name, verdict, _ = choice(X, FittedMap("manifold", flat("mean"), NEAR)).made()
+    assert name == "pca"
+    assert verdict == (
+        "No structure was found: principal components predict held-out rows no better than the mean of the table, and "
+        "no principal manifold predicts them better than both the mean and a plane. The picture shows principal "
+        "components; do not read shapes into it."
+    )
+    rows = clusters(2)
+    verdict = choice(rows, FittedMap("manifold", flat("mean"), rows[:, :2])).made()[1]
+    assert verdict.startswith("The rows fall into 2 separate groups, and no other structure was found: principal")
+    ring = replace(choice(X, FittedMap("manifold", flat("mean"), NEAR)), settings=MapSettings(topology=("circle",)))
+    ring.maps["manifold"].estimator.topology_ = ("circle",)
+    assert ring.made()[1].startswith("No structure was found: a closed loop predicts held-out rows no better than the")
+
+
+def test_headlines_say_that_something_was_not_compared():
+    manifold = FittedMap("manifold", flat(), NEAR)
+    complete = choice(X, manifold, ["pca", "manifold"]).made()
+    assert complete[1] == (
+        "Principal components are enough: no principal manifold predicts held-out rows better than a plane does."
+    )
+    assert not any(reason.startswith("Not compared:") for reason in complete[2])
+    interrupted = FittedMap("ukr", None, NEAR, None, interrupted=True)
+    name, verdict, reasons = choice(X, manifold, ["pca", "manifold", "ukr"], ukr=interrupted).made()
+    assert name == "pca"
+    assert verdict.startswith("As far as maps were compared, principal components are enough: no principal manifold")
+    assert "Not compared: unsupervised kernel regression." in reasons
+    measured = replace(interrupted, quality=quality(np.zeros(20)), interrupted=False)
+    assert choice(X, manifold, ["pca", "manifold", "ukr"], ukr=measured).made()[1] == complete[1]

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -203,3 +204,11 @@ def test_the_choice_is_explained_as_it_is_drawn(curved_map, monkeypatch, n_tried
     text = map_files(curved_map, "mercer map sheet.csv")["report.html"].decode()
     assert "The models that were compared, by held-out rows" in text
     assert "log density of held-out rows" in text
+
+
+def test_maps_that_were_not_measured_are_named(curved_map):
+    assert "Not measured" not in map_files(curved_map, "mercer map")["report.html"].decode()
+    maps = {name: replace(found, quality=None) for name, found in curved_map.maps.items()}
+    page = map_files(replace(curved_map, maps=maps, partial=True), "mercer map")["report.html"].decode()
+    words = "Not measured, as the work was stopped before: principal components, kernel principal components (shown)."
+    assert words in page

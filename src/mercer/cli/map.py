@@ -105,7 +105,7 @@ def map_command(
             )
             if color_by is not None:
                 machine = load_machine(color_by)
-                machine.schema.check_units(table.units)
+                machine.schema.check_writing(table)
                 colors = machine.colors(table.frame)
             result = make_map(
                 table, settings, label=label, drop=drop or (), keep=keep or (), progress=work, publish=publish

@@ -84,7 +84,10 @@ def _seconds(value: float | None) -> float | None:
 TimeLimit = Annotated[
     float | None,
     typer.Option(
-        "--time-limit", callback=_seconds, help="Seconds after which the best so far is taken.", show_default=False
+        "--time-limit",
+        callback=_seconds,
+        help="Seconds after which the best so far is taken; its report is drawn and written after that.",
+        show_default=False,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Also replace files that Mercer did not write.")]

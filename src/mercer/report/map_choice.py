@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.graphs import separate_groups
 from mercer.report.methods import METHODS, MapSettings
 from mercer.report.quality import MapQuality, neighbourhoods, paired_gain
 
@@ -20,6 +22,43 @@ _SHAPES = {
     ("interval",): "a curve", ("circle",): "a closed loop",
     ("interval", "interval"): "a curved surface", ("circle", "interval"): "a tube", ("circle", "circle"): "a torus",
 }  # fmt: skip
+
+
+# Rows of which groups are counted: the work grows with their square. They are many where the largest one holds less
+# than this share of the rows: else some rows lie apart.
+_MOST_ROWS, _LARGEST = 1500, 0.9
+# Groups whose shares are told.
+_MOST_SHARES = 5
+# What headlines say.
+_ENOUGH, _NO_SHAPES = "Principal components are enough", "do not read shapes into it."
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of rows with next to nothing between them.
+
+    Attributes
+    ----------
+    shares : array
+        Of the rows, falling.
+    """
+
+    shares: Array
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the rows are rather several groups than one with a few rows beside it."""
+        return bool(self.shares[0] < _LARGEST)
+
+    @property
+    def words(self) -> list[str]:
+        """What there is to say of them, if there are several."""
+        n = len(self.shares)
+        if n == 1:
+            return []
+        held = ", ".join(f"{100 * share:.2g}%" for share in self.shares[:_MOST_SHARES])
+        more = f" and smaller shares in {n - _MOST_SHARES} more" if n > _MOST_SHARES else ""
+        return [f"Between {n} groups of rows there is next to nothing: they hold {held}{more} of the rows."]
 
 
 @dataclass(frozen=True)
@@ -82,6 +121,7 @@ class MapChoice:
     def made(self) -> tuple[str, str, list[str]]:
         """The name of the chosen map, the verdict, and reasons."""
         name, verdict, reasons = self._ladder()
+        reasons = [*reasons, *self.groups.words]
         if self.settings.method not in ("auto", "manifold"):
             asked = self.settings.method
             if asked in self.maps:
@@ -90,13 +130,28 @@ class MapChoice:
         if self.settings.method == "manifold":
             return name, verdict, reasons
         name, verdict, reasons = self._by_hidden_entries(name, verdict, reasons)
-        left = [METHODS[other].words for other in self.wanted if other not in self.maps]
+        left = [METHODS[other].words for other in self.wanted if other != name and not self._is_compared(other)]
         if left:
+            verdict = verdict.replace(_ENOUGH, f"As far as maps were compared, {_ENOUGH[0].lower()}{_ENOUGH[1:]}")
             reasons = [*reasons, f"Not compared: {', '.join(left)}."]
         if self.spared:
             spared = ", ".join(METHODS[other].words for other in self.spared)
             reasons = [*reasons, f"Not compared, since they are seldom better: {spared}. --thorough adds them."]
         return name, verdict, reasons
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether held-out rows were asked: for a manifold that turned out flat they were before it was measured."""
+        found = self.maps.get(name)
+        return found is not None and (found.quality is not None or (found.is_flat and not found.interrupted))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Groups of rows with next to nothing between them."""
+        rows = np.where(np.isnan(self.X), 0.0, self.X)
+        if len(rows) > _MOST_ROWS:
+            rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), _MOST_ROWS, replace=False))]
+        sizes = np.sort(np.bincount(separate_groups(rows)))[::-1]
+        return Groups(sizes / sizes.sum())
 
     @property
     def spared(self) -> list[str]:
@@ -113,15 +168,28 @@ class MapChoice:
         how = [f"Held-out rows: {manifold.estimator.chosen_}."]
         if manifold.interrupted:
             return self._after_interruption(manifold)
+        shape = _SHAPES.get(tuple(sorted(manifold.estimator.topology_)), "a curved space")
         if not manifold.is_flat:
-            shape = _SHAPES.get(tuple(sorted(manifold.estimator.topology_)), "a curved space")
+            if self.groups.are_many:
+                n = len(self.groups.shares)
+                return "manifold", f"The rows fall into {n} separate groups: the map lays them out side by side.", how
             return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
         if manifold.estimator.init_ == "mean":
-            return "pca", (
-                "No structure was found: held-out rows are predicted no better by any map than by the mean of the "
-                "table. The picture shows principal components; do not read shapes into it."
-            ), how  # fmt: skip
-        return "pca", "Principal components are enough: no curved map predicts held-out rows better.", how
+            return "pca", f"{self._no_structure(shape)} The picture shows principal components; {_NO_SHAPES}", how
+        return "pca", f"{_ENOUGH}: no principal manifold predicts held-out rows better than a plane does.", how
+
+    def _no_structure(self, shape: str) -> str:
+        """By what was compared: the mean, a plane unless there are circles, and a manifold that must beat both."""
+        if "circle" in self.settings.topology:
+            return f"No structure was found: {shape} predicts held-out rows no better than the mean of the table."
+        if self.groups.are_many:
+            found = f"The rows fall into {len(self.groups.shares)} separate groups, and no other structure was found"
+        else:
+            found = "No structure was found"
+        return (
+            f"{found}: principal components predict held-out rows no better than the mean of the table, and no "
+            "principal manifold predicts them better than both the mean and a plane."
+        )
 
     def _after_interruption(self, manifold: FittedMap) -> tuple[str, str, list[str]]:
         pca = self.maps["pca"]

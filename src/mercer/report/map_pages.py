@@ -107,6 +107,7 @@ def map_page(result: MapResult, command: str) -> bytes:
         n_shown=len(data["rows"]),
         n_neighbours=n_neighbours(len(result.rows)),
         measures=_measures(result),
+        unmeasured=_unmeasured(result),
         maps=[found["name"] for found in data["maps"]],
         axes=[axis["name"] for axis in data["maps"][0]["axes"]],
         density=density_picture(result),
@@ -158,6 +159,12 @@ def _measures(result: MapResult) -> list[tuple[str, str]]:
             )
         )
     return measures
+
+
+def _unmeasured(result: MapResult) -> list[str]:
+    """Maps that have no figures since the work was stopped; one that turned out flat needs none."""
+    names = [name for name, found in result.maps.items() if found.quality is None and not found.is_flat]
+    return [METHODS[name].words + (" (shown)" if name == result.chosen.method else "") for name in names]
 
 
 def _bars(result: MapResult) -> list[tuple[str, float, str, bool]]:
