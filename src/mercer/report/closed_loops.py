@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import euclidean_distances
 
+from mercer.manifolds.latent_space import PERIOD
 from mercer.report.quality import MapQuality, paired_gain
 
 Array = NDArray[Any]
@@ -17,6 +19,12 @@ Array = NDArray[Any]
 _SHARE_OF_GAIN = 0.9
 # A loop that leaves less than this share of the variance leaves nothing that a second coordinate could show.
 _NOTHING_LEFT = 0.02
+# Places along a loop that tell whether it is closed. It is not if a longer share of it than this has no rows, which is
+# then the way back from the end of a curve to its beginning.
+_PLACES, _LONGEST_GAP = 200, 0.2
+# A loop may also follow an open curve there and back, no more than so many deviations of the noise apart; without noise
+# half of its places, those far from its turns, then have a twin. One that crosses itself has few.
+_TWINS, _MOST_TWINS = 3.0, 0.25
 # A gain counts if it is so many standard errors.
 _ERRORS = 2.0
 
@@ -24,7 +32,7 @@ _ERRORS = 2.0
 def loop_or_surface(fit: Callable[[int, str], Any], gains: Callable[[Any], bool], X: Array) -> tuple[Any, list[str]]:
     """A principal manifold of the rows, and what there is to say: a closed loop if it tells as much as a surface.
 
-    It must also tell more than an open curve, which a loop can follow there and back. An interrupted fit is the last.
+    An interrupted fit is the last.
 
     Parameters
     ----------
@@ -39,22 +47,42 @@ def loop_or_surface(fit: Callable[[int, str], Any], gains: Callable[[Any], bool]
     loop = fit(1, "circle")
     if _is_interrupted(loop):
         return loop, []
-    may_be = bool(loop.candidates_) and np.isfinite(loop.penalty_)  # else too few rows to choose, or just noise
+    # Else there are too few rows to choose by, or just noise, or the curve is open.
+    may_be = bool(loop.candidates_) and np.isfinite(loop.penalty_) and _is_closed(loop)
     if may_be and loop.noise_variance_ < _NOTHING_LEFT * np.nanvar(X, axis=0).mean() and gains(loop):
-        curve = fit(1, "interval")
-        if not _is_interrupted(curve) and _best(loop) > _best(curve):
-            return loop, ["A closed loop leaves next to nothing of the variance, so that no surface was compared."]
-        may_be = False
+        return loop, ["A closed loop leaves next to nothing of the variance, so that no surface was compared."]
     surface = fit(2, "auto")
     if _is_interrupted(surface) or not may_be or not _tells_as_much(loop, surface) or not gains(loop):
         return surface, []
-    curve = fit(1, "interval")
-    if _is_interrupted(curve) or _best(loop) <= _best(curve):
-        return surface, []
     return loop, [
         f"A closed loop needs one coordinate: its mean log density of held-out rows is {_best(loop):.4g}, that of the "
-        f"best surface {_best(surface):.4g}, and of an open curve {_best(curve):.4g}."
+        f"best surface {_best(surface):.4g}."
     ]
+
+
+def _is_closed(loop: Any) -> bool:
+    """Whether rows are all around a loop, and it does not follow an open curve there and back."""
+    z = np.linspace(-1.0, 1.0, _PLACES, endpoint=False)
+    F = loop.inverse_transform(z[:, None])
+    return bool(_longest_gap(loop.embedding_[:, 0], z, F) < _LONGEST_GAP and _share_of_twins(loop, z, F) < _MOST_TWINS)
+
+
+def _longest_gap(rows: Array, z: Array, F: Array) -> float:
+    """The longest piece between neighbouring rows along a loop, as a share of its length."""
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.roll(F, -1, axis=0) - F, axis=1))])
+    places = np.sort(np.interp(rows, [*z, 1.0], lengths))
+    gaps = np.diff(places, append=places[0] + lengths[-1])
+    return float(gaps.max() / lengths[-1])
+
+
+def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
+    """The share of places at which a loop is again where it was a quarter of itself away or more, but for the noise."""
+    steps = np.abs(z[:, None] - z)
+    elsewhere = np.minimum(steps, PERIOD - steps) >= PERIOD / 4
+    distances = np.where(elsewhere, euclidean_distances(F), np.inf).min(axis=1)
+    # The noise of the components that the loop was fitted to, at most.
+    noise = np.sqrt(loop.noise_variance_ * loop.n_features_in_ / loop.n_rotated_)
+    return float(np.mean(distances < _TWINS * noise))
 
 
 def gains_upon(quality: MapQuality, flat: MapQuality | None, rows: Array) -> bool:

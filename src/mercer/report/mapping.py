@@ -211,7 +211,7 @@ class _Mapping:
             far_distance(distances), self._label, SeenRows.of(places, seed=self._settings.seed, factor=_FAR_PLACE),
         )  # fmt: skip
         return MapResult(
-            self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict,
+            self._table, model, self._rows, self._X, chosen.embedding, distances, dict(self._maps), verdict,
             [*reasons, *self._reasons(left)], self._notes, self._all_warnings(name),
             self._label, self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
