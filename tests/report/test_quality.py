@@ -1,3 +1,6 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -5,7 +8,15 @@ from sklearn.manifold import trustworthiness
 
 from mercer.report.map_models import MapModel, coordinates_of, distances_of, images_of
 from mercer.report.methods import METHODS
-from mercer.report.quality import HeldOut, label_agreement, measure, neighbourhoods, paired_gain, shared_neighbours
+from mercer.report.quality import (
+    HeldOut,
+    label_agreement,
+    measure,
+    neighbourhoods,
+    paired_gain,
+    places_of,
+    shared_neighbours,
+)
 from mercer.report.seen_rows import far_distance
 
 
@@ -107,3 +118,73 @@ def test_shared_neighbours_are_counted():
     equal = np.zeros((40, 2))
     assert 0.0 <= shared_neighbours(equal, equal) <= 1.0
     assert measure(METHODS["pca"], PCA(2).fit(X), X, HeldOut.split(X, [[0]], 0), hides=False).shared_neighbours > 0.3
+
+
+class Imputing(PCA):
+    """Fills by ones, with a deviation of two."""
+
+    def impute(self, X, return_std=False):
+        filled, deviations = np.where(np.isnan(X), 1.0, X), np.where(np.isnan(X), 2.0, 0.0)
+        return (filled, deviations) if return_std else filled
+
+
+class ImputingOnly(Imputing):
+    def impute(self, X):
+        return Imputing.impute(self, X)
+
+
+def test_missing_entries_are_filled_by_what_an_estimator_expects():
+    _, X = plane()
+    X[3, 1], X[4] = np.nan, np.nan
+    for kind, has_deviations in ((Imputing, True), (ImputingOnly, False)):
+        model = MapModel(kind(2).fit(np.nan_to_num(X)), None, "pca", True, 2)
+        filled, deviations = model.filled_with_deviations(X)
+        assert filled[3, 1] == model.filled(X)[3, 1] == 1.0
+        np.testing.assert_array_equal(filled[:3], X[:3])
+        assert np.isnan(filled[4]).all()
+        assert (deviations is not None) == has_deviations
+        if deviations is not None:
+            assert deviations[3, 1] == 2.0
+            assert np.isnan(deviations).sum() == X.size - 1
+    assert MapModel(Imputing(2).fit(np.nan_to_num(X)), None, "pca", True, 2).filled_with_deviations(X[4:5])[1] is None
+
+
+def test_guesses_of_hidden_entries_are_those_that_fill_missing_ones():
+    _, X = plane()
+    held_out = HeldOut.split(X, [[j] for j in range(6)], seed=0)
+    method = replace(METHODS["pca"], settled=lambda estimator, rows: Filling(2), takes_missing=True)
+    quality = measure(method, Filling(2).fit(X), X, held_out, hides=True)
+    test = X[held_out.test]
+    errors = [np.mean((row[hidden] - 1.0) ** 2) for row, hidden in zip(test, held_out.hidden, strict=True)]
+    np.testing.assert_allclose(quality.hidden_errors, errors)
+
+
+class Filling(Imputing):
+    """Takes missing entries for zeros."""
+
+    def transform(self, X):
+        return super().transform(np.nan_to_num(X))
+
+
+def test_circles_have_no_ends():
+    z = np.linspace(-1, 1, 60, endpoint=False)[:, None]
+    X = np.hstack([np.cos(np.pi * z), np.sin(np.pi * z)])
+    loop = SimpleNamespace(topology_=("circle",))
+    assert neighbourhoods(X, z)[1] < 1.0
+    assert neighbourhoods(X, places_of(loop, z)) == (1.0, 1.0)
+    tube = places_of(SimpleNamespace(topology_=("circle", "interval")), np.hstack([z, z]))
+    assert tube.shape == (60, 3)
+    # A step is as long around a circle as along an interval.
+    assert np.linalg.norm(tube[1, 1:] - tube[0, 1:]) == pytest.approx(tube[1, 0] - tube[0, 0], rel=1e-2)
+    np.testing.assert_array_equal(places_of(PCA(), X), X)
+
+
+def test_many_columns_and_constant_ones_have_densities_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60))
+    held_out = HeldOut.split(X, [[j] for j in range(60)], seed=0)
+    quality = measure(METHODS["pca"], PCA(2).fit(X), X, held_out, hides=False)
+    part = PCA(2).fit(X[held_out.training])
+    np.testing.assert_allclose(quality.log_densities, part.score_samples(X[held_out.test]))
+    X[held_out.training, 1:] = 0.0
+    assert np.isnan(measure(METHODS["pca"], PCA(2).fit(X), X, held_out, hides=False).log_densities).all()

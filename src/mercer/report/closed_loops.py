@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import euclidean_distances
 
-from mercer.manifolds import PrincipalManifold
+from mercer.manifolds.latent_space import PERIOD
 from mercer.report.quality import MapQuality, paired_gain
 
 Array = NDArray[Any]
@@ -15,44 +17,75 @@ Array = NDArray[Any]
 # A loop that has less than this share of what the best surface gains upon flat models is not all that there is: what
 # is left to a second coordinate is then more than the shape of the noise, which is seldom the same in all columns.
 _SHARE_OF_GAIN = 0.9
+# A loop that leaves less than this share of the variance leaves nothing that a second coordinate could show.
+_NOTHING_LEFT = 0.02
+# Places along a loop that tell whether it is closed. It is not if a longer share of it than this has no rows, which is
+# then the way back from the end of a curve to its beginning.
+_PLACES, _LONGEST_GAP = 200, 0.2
+# A loop may also follow an open curve there and back, no more than so many deviations of the noise apart; without noise
+# half of its places, those far from its turns, then have a twin. One that crosses itself has few.
+_TWINS, _MOST_TWINS = 3.0, 0.25
 # A gain counts if it is so many standard errors.
 _ERRORS = 2.0
 
 
-def is_closed_loop(loop: Any, surface: PrincipalManifold) -> bool:
-    """Whether a closed curve tells nearly as much of held-out rows as the best surface, or more.
+def loop_or_surface(fit: Callable[[int, str], Any], gains: Callable[[Any], bool], X: Array) -> tuple[Any, list[str]]:
+    """A principal manifold of the rows, and what there is to say: a closed loop if it tells as much as a surface.
 
-    Both manifolds chose their settings by the same held-out rows, being given the same random state. The gain of each
-    is that of its best candidate upon the best flat one: the mean or a plane.
+    An interrupted fit is the last.
 
     Parameters
     ----------
-    loop : PrincipalManifold
-        Of one coordinate that is a circle.
-    surface : PrincipalManifold
-        Of two coordinates, fitted to the same rows.
+    fit : callable
+        fit(n_components, topology) gives a fitted `PrincipalManifold`; all choose by the same held-out rows, being
+        given the same random state.
+    gains : callable
+        gains(loop) tells whether it gains upon a plane.
+    X : array
+        The rows, with NaN where entries are missing.
     """
-    if not np.isfinite(loop.penalty_):
-        return False  # not even better than the mean
-    densities = [
-        (rung, density)
-        for manifold in (loop, surface)
-        for rung, density in zip(manifold.candidates_["rung"], manifold.candidates_["held_out"], strict=True)
-    ]
-    flat = max(density for rung, density in densities if rung != "manifold")
-    gains = [_best(manifold) - flat for manifold in (loop, surface)]
-    return bool(gains[0] > 0 and gains[0] >= _SHARE_OF_GAIN * gains[1])
-
-
-def loop_in_words(loop: Any, surface: Any) -> str:
-    """What was compared."""
-    return (
+    loop = fit(1, "circle")
+    if _is_interrupted(loop):
+        return loop, []
+    # Else there are too few rows to choose by, or just noise, or the curve is open.
+    may_be = bool(loop.candidates_) and np.isfinite(loop.penalty_) and _is_closed(loop)
+    if may_be and loop.noise_variance_ < _NOTHING_LEFT * np.nanvar(X, axis=0).mean() and gains(loop):
+        return loop, ["A closed loop leaves next to nothing of the variance, so that no surface was compared."]
+    surface = fit(2, "auto")
+    if _is_interrupted(surface) or not may_be or not _tells_as_much(loop, surface) or not gains(loop):
+        return surface, []
+    return loop, [
         f"A closed loop needs one coordinate: its mean log density of held-out rows is {_best(loop):.4g}, that of the "
         f"best surface {_best(surface):.4g}."
-    )
+    ]
 
 
-def gains(quality: MapQuality | None, flat: MapQuality | None, rows: Array) -> bool:
+def _is_closed(loop: Any) -> bool:
+    """Whether rows are all around a loop, and it does not follow an open curve there and back."""
+    z = np.linspace(-1.0, 1.0, _PLACES, endpoint=False)
+    F = loop.inverse_transform(z[:, None])
+    return bool(_longest_gap(loop.embedding_[:, 0], z, F) < _LONGEST_GAP and _share_of_twins(loop, z, F) < _MOST_TWINS)
+
+
+def _longest_gap(rows: Array, z: Array, F: Array) -> float:
+    """The longest piece between neighbouring rows along a loop, as a share of its length."""
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.roll(F, -1, axis=0) - F, axis=1))])
+    places = np.sort(np.interp(rows, [*z, 1.0], lengths))
+    gaps = np.diff(places, append=places[0] + lengths[-1])
+    return float(gaps.max() / lengths[-1])
+
+
+def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
+    """The share of places at which a loop is again where it was a quarter of itself away or more, but for the noise."""
+    steps = np.abs(z[:, None] - z)
+    elsewhere = np.minimum(steps, PERIOD - steps) >= PERIOD / 4
+    distances = np.where(elsewhere, euclidean_distances(F), np.inf).min(axis=1)
+    # The noise of the components that the loop was fitted to, at most.
+    noise = np.sqrt(loop.noise_variance_ * loop.n_features_in_ / loop.n_rotated_)
+    return float(np.mean(distances < _TWINS * noise))
+
+
+def gains_upon(quality: MapQuality, flat: MapQuality | None, rows: Array) -> bool:
     """Whether a map gains upon a flat one in the density of held-out rows; if these do not tell, nothing is against it.
 
     Parameters
@@ -62,10 +95,22 @@ def gains(quality: MapQuality | None, flat: MapQuality | None, rows: Array) -> b
     rows : array of bool
         The held-out rows that may be compared: densities of rows with missing entries are of those that are known.
     """
-    if quality is None or flat is None:
+    if flat is None:
         return True
     gain, error = paired_gain(quality.log_densities[rows], flat.log_densities[rows])
     return bool(not np.isfinite(error) or gain > _ERRORS * error)
+
+
+def _tells_as_much(loop: Any, surface: Any) -> bool:
+    """Whether the gain of a loop upon the best flat model is nearly that of a surface, or more."""
+    flat = max(
+        density
+        for manifold in (loop, surface)
+        for rung, density in zip(manifold.candidates_["rung"], manifold.candidates_["held_out"], strict=True)
+        if rung != "manifold"
+    )
+    gain = _best(loop) - flat
+    return bool(gain > 0 and gain >= _SHARE_OF_GAIN * (_best(surface) - flat))
 
 
 def _best(manifold: Any) -> float:
@@ -75,3 +120,7 @@ def _best(manifold: Any) -> float:
         density for rung, density in zip(candidates["rung"], candidates["held_out"], strict=True) if rung == "manifold"
     ]
     return max(found, default=-np.inf)
+
+
+def _is_interrupted(manifold: Any) -> bool:
+    return bool(manifold.status_ == "interrupted")

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.report.closed_loops import gains, is_closed_loop, loop_in_words
+from mercer.report.closed_loops import gains_upon, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
-from mercer.report.quality import HeldOut, embedding_of, label_agreement, measure, places_of
+from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, places_of
 from mercer.report.seen_rows import SeenRows, far_distance
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
@@ -176,6 +176,7 @@ class _Mapping:
         self._maps: dict[str, FittedMap] = {}
         self._interrupted = False
         self._reasons_of_shape: list[str] = []
+        self._qualities: dict[int, MapQuality] = {}
         self._no_circles: list[str] = []
         self._filled = np.where(np.isnan(X), 0.0, X)
         self._labels, self._classes = labels_of(table, rows, label)
@@ -214,7 +215,7 @@ class _Mapping:
             far_distance(distances), self._label, SeenRows.of(places, seed=self._settings.seed, factor=_FAR_PLACE),
         )  # fmt: skip
         return MapResult(
-            self._table, model, self._rows, self._X, chosen.embedding, distances, self._maps, verdict,
+            self._table, model, self._rows, self._X, chosen.embedding, distances, dict(self._maps), verdict,
             [*reasons, *self._reasons(left)], self._notes, self._all_warnings(name),
             self._label, self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
@@ -261,8 +262,11 @@ class _Mapping:
             self._stages.begin(method.fitting)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                X = self._X if method.takes_missing else self._filled
-                estimator = self._fitted(method, self._settings_for(name), X)
+                if name == "manifold" and self._settings.dim is None and self._settings.topology == "auto":
+                    estimator = self._fitted_manifold()
+                else:
+                    X = self._X if method.takes_missing else self._filled
+                    estimator = self._fitted(method, self._settings_for(name), X)
         except (ValueError, np.linalg.LinAlgError) as error:
             if asked or name == "pca":
                 raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
@@ -277,8 +281,7 @@ class _Mapping:
         self._warnings += in_plain_words(method.words, caught)
         self._interrupted = getattr(estimator, "status_", "") == "interrupted"
         self._keep(name, estimator)
-        if name == "manifold" and not self._interrupted:
-            self._compare_loop()
+        if name == "manifold":
             self._spare_what_knows_no_circles()
 
     def _check_memory(self, name: str) -> None:
@@ -302,27 +305,20 @@ class _Mapping:
             agreement = label_agreement(places_of(estimator, Z), self._labels, classes=self._classes)
         self._maps[name] = FittedMap(name, estimator, Z, None, agreement, self._interrupted)
 
-    def _compare_loop(self) -> None:
-        """Take a closed loop instead of the surface if two coordinates were not asked for, and one tells as much."""
+    def _fitted_manifold(self) -> Any:
+        """A surface, or a closed loop if it tells as much."""
         settings, method = self._settings, METHODS["manifold"]
-        surface = self._maps.get("manifold")
-        if settings.dim is not None or settings.topology != "auto" or surface is None:
-            return
-        if not getattr(surface.estimator, "candidates_", None):
-            return  # there are too few rows to hold some out
         X = self._X if method.takes_missing else self._filled
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            loop = self._fitted(method, replace(settings, dim=1, topology="circle"), X)
-        self._interrupted = getattr(loop, "status_", "") == "interrupted"
-        if self._interrupted or not is_closed_loop(loop, surface.estimator):
-            return
-        self._keep("manifold", loop)
-        self._measure("manifold")
-        if not gains(self._maps["manifold"].quality, self._maps["pca"].quality, self._complete):
-            self._maps["manifold"] = surface
-            return
-        self._reasons_of_shape = [loop_in_words(loop, surface.estimator)]
+
+        def fit(dim: int, topology: str) -> Any:
+            return self._fitted(method, replace(settings, dim=dim, topology=topology), X)
+
+        def gains(loop: Any) -> bool:
+            self._qualities[id(loop)] = quality = self._measured(method, loop)
+            return gains_upon(quality, self._maps["pca"].quality, self._complete)
+
+        manifold, self._reasons_of_shape = loop_or_surface(fit, gains, X)
+        return manifold
 
     def _spare_what_knows_no_circles(self) -> None:
         """A map on a plane would tear a loop apart, so that it is not fitted where circles were found."""
@@ -348,13 +344,16 @@ class _Mapping:
 
     def _measure(self, name: str) -> None:
         found = self._maps.get(name)
-        if found is None or found.is_flat or found.quality is not None:
+        if found is None or found.is_flat:
             return
         self._stages.begin(METHODS[name].measuring)
+        quality = self._qualities.get(id(found.estimator)) or self._measured(METHODS[name], found.estimator)
+        self._maps[name] = replace(found, quality=quality)
+
+    def _measured(self, method: MapMethod, estimator: Any) -> MapQuality:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            quality = measure(METHODS[name], found.estimator, self._X, self._held_out, hides=self._hides)
-        self._maps[name] = replace(found, quality=quality)
+            return measure(method, estimator, self._X, self._held_out, hides=self._hides)
 
     # Words -----------------------------------------------------------------------------------------------------------
 

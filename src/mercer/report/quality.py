@@ -250,8 +250,8 @@ def _normal_log_densities(pca: Any, X: Array) -> Array:
     """Those of `PCA.score_samples`, without a matrix of all columns; NaN where a component has no variance."""
     (k, d), variances, noise = pca.components_.shape, pca.explained_variance_, float(pca.noise_variance_)
     if k == d:
-        noise = 1.0  # of no column
-    if min(noise, variances.min()) <= 0:
+        noise = float(variances.max())  # of no column
+    if min(noise, variances.min()) <= np.finfo(np.float64).eps * variances.max():
         return np.full(len(X), np.nan)
     Y, R = pca.transform(X), X - pca.mean_
     rest = np.maximum((R**2).sum(axis=1) - (Y**2).sum(axis=1), 0.0) if k < d else np.zeros(len(X))
