@@ -163,7 +163,7 @@ def array_table(path: Path) -> ArrayTable:
     except _UNREADABLE as error:
         if "allow_pickle" in str(error):
             what = "no arrays of NumPy" if not data.startswith(_BEGINNINGS) else "objects of Python, which may run code"
-            raise InputError(f"{name} holds {what}; write arrays of numbers.") from None
+            raise InputError(f"{name} cannot be read as a table: it holds {what}; write arrays of numbers.") from None
         raise unreadable(name, error) from None
     return _from_arrays(name, arrays)
 

@@ -53,7 +53,7 @@ def without_words(series: pl.Series) -> tuple[pl.Series, list[str]]:
     >>> import polars as pl
     >>> from mercer.tables.missing import without_words
     >>> without_words(pl.Series("a", ["1,5", "2", "0", "Unknown"]))[1]
-    ['a: "Unknown" (1 entry) counts as missing.']
+    ['a: 1 entry is not a number and counts as missing: "Unknown" (1).']
     """
     known = series.drop_nulls()
     has_digits = known.str.contains(r"\d")
@@ -67,6 +67,7 @@ def without_words(series: pl.Series) -> tuple[pl.Series, list[str]]:
     if not look_like_numbers(numbers) or are_codes(numbers):
         return series, []
     counts = Counter(words).most_common()
-    said = some_of([f'"{word}" ({counted(n, "entry", "entries")})' for word, n in counts])
+    said = some_of([f'"{word}" ({n:,})' for word, n in counts])
     none = series.str.strip_chars().is_in([word for word, _ in counts]).fill_null(False)
-    return series.set(none, None), [f"{series.name}: {said} {'counts' if len(counts) == 1 else 'count'} as missing."]
+    entries = counted(len(words), "entry is not a number and counts", "entries are not a number and count")
+    return series.set(none, None), [f"{series.name}: {entries} as missing: {said}."]
