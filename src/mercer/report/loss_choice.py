@@ -54,6 +54,8 @@ _MOST_ROWS, _N_FOLDS, _FEWEST_ROWS = 1000, 4, 40
 # Standard errors by which another factor must be better, and another loss: of several with several factors the best one
 # is easily better by chance.
 _CLEAR, _CLEAR_LOSS = 1.0, 2.0
+# By more than this share squared errors must not rise, be it chance or not.
+_MOST_RISE = 0.02
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
 # Relative gap of the machines that are compared: their errors differ by far more.
@@ -77,7 +79,8 @@ class Parts:
     reason : str
         Why this loss and this factor; empty if nothing was compared.
     errors : tuple of float
-        Quantiles of its errors on rows that it was not fitted to; none if nothing was compared, or for medians.
+        Quantiles of its errors on rows that it was not fitted to; none if nothing was compared, or if the user asks
+        for a loss that is least at the median.
     """
 
     choice: KernelChoice
@@ -122,9 +125,9 @@ def choose_loss(
 
     Numbers: the factor of squared errors is judged by squared errors on rows that were left out, those of other losses
     by absolute errors; another factor must be better by a standard error of the difference. A robust loss replaces
-    squared errors if absolute errors are less by two, and squared errors are not more by one: a robust loss predicts
-    something like the median, which is no mean where noise is skewed. Classes: by log losses, of sigmoids for losses
-    that have no probabilities.
+    squared errors if absolute errors are less by two, and squared errors are not more by one, nor by 2 %: a robust
+    loss predicts something like the median, which is no mean where noise is skewed. Classes: by log losses, of
+    sigmoids for losses that have no probabilities.
 
     Parameters
     ----------
@@ -158,7 +161,8 @@ def choose_loss(
             one = replace(parts, factor=factor)
             tried.append(_judged(name, one, values[judging], y[judging], classes))
     best = _best_margin(tried) if classes else _best_of_numbers(tried)
-    errors = () if classes or best.name in _OF_MEDIANS else quantiles(y[judging] - best.values)
+    asked_for_medians = len(names) == 1 and names[0] in _OF_MEDIANS
+    errors = () if classes or asked_for_medians else quantiles(y[judging] - best.values)
     return replace(best.parts, reason=_reason(best, tried[_FACTORS.index(1.0)], classes), errors=errors)
 
 
@@ -238,7 +242,9 @@ def _best_of_numbers(tried: list[_Tried]) -> _Tried:
         return base
     robust = min(others, key=lambda one: float(one.costs.mean()))
     wins = is_clearly_less(robust.costs, base.costs, _CLEAR_LOSS)
-    return robust if wins and not is_clearly_less(base.squares, robust.squares, _CLEAR) else base
+    loses = is_clearly_less(base.squares, robust.squares, _CLEAR)
+    rises = float(robust.squares.mean()) > (1.0 + _MOST_RISE) * float(base.squares.mean())
+    return robust if wins and not loses and not rises else base
 
 
 def quantiles(errors: Array) -> tuple[float, ...]:
