@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -201,7 +201,8 @@ class _Mapping:
 
     def _so_far(self, left: Sequence[str] = ()) -> MapResult:
         """The best of the maps that there are; those that are `left` are still to be compared."""
-        choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
+        wanted = [name for name in self._wanted if name not in left]
+        choice = MapChoice(self._maps, self._X, self._settings, self._hides, wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
         distances = distances_of(chosen.estimator, self._unclipped, method.takes_missing)
@@ -306,14 +307,26 @@ class _Mapping:
         settings, method = self._settings, METHODS["manifold"]
         X = self._X if method.takes_missing else self._filled
 
-        def fit(dim: int, topology: str) -> Any:
-            return self._fitted(method, replace(settings, dim=dim, topology=topology), X)
+        @cache
+        def fitted(dim: int, topology: str, all_rows: bool) -> Any:
+            rows = X if all_rows else X[self._held_out.training]
+            return self._fitted(method, replace(settings, dim=dim, topology=topology), rows)
 
         def gains(loop: Any) -> bool:
-            self._qualities[id(loop)] = quality = self._measured(method, loop)
-            return gains_upon(quality, self._maps["pca"].quality, self._complete)
+            pca, test = self._maps["pca"].quality, self._held_out.test[self._complete]
+            if pca is None or not len(test):
+                return True
+            if few:
+                self._qualities[id(loop)] = quality = self._measured(method, loop)
+                densities = quality.log_densities[self._complete]
+            else:
+                densities = loop.log_likelihood(X[test])
+            return gains_upon(densities, pca.log_densities[self._complete])
 
-        manifold, self._reasons_of_shape = loop_or_surface(fit, gains, X)
+        # Else the training rows of the split are enough to compare shapes.
+        few = self._held_out.has_all(len(X))
+        fit, fit_some = (partial(fitted, all_rows=all_rows) for all_rows in (True, few))
+        manifold, self._reasons_of_shape = loop_or_surface(fit, fit_some, gains, X)
         return manifold
 
     def _spare_what_knows_no_circles(self) -> None:
