@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mercer.report.closed_loops import gains_upon, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
+from mercer.report.map_limits import check_rows, rotation_in_words
 from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.notes import grouped
@@ -31,8 +32,8 @@ from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 
-# Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
-_FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
+# With fewer columns no entry of a row can be told from the others.
+_FEWEST_COLUMNS_TO_HIDE = 4
 # A larger share of missing entries than this is worth a warning.
 _MANY_MISSING = 0.2
 # So much less continuity than principal components have is worth one, too.
@@ -151,7 +152,7 @@ def make_map(
     schema, notes = TableSchema.learn(table, not_features, keep)
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
-    _check(X[rows], schema, settings, table.name)
+    check_rows(X[rows], schema, settings, table.name)
     notes = [*table.notes, *grouped(notes), *notes_of_label]
     return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(publish)
 
@@ -232,7 +233,7 @@ class _Mapping:
         manifold = self._maps.get("manifold")
         found = list(self._reasons_of_shape)
         if manifold is not None:
-            found += _rotation_in_words(manifold.estimator, self._X.shape[1])
+            found += rotation_in_words(manifold.estimator, self._X.shape[1])
         if self._no_circles:
             words = ", ".join(METHODS[name].words for name in self._no_circles)
             found.append(f"Not compared, since it knows no circles: {words}.")
@@ -414,29 +415,3 @@ def _wanted(settings: MapSettings, n_rows: int) -> tuple[list[str], list[str]]:
     names = [name for name, method in METHODS.items() if settings.thorough or not method.thorough]
     slow = [name for name in names if n_rows > METHODS[name].most_rows and not settings.thorough]
     return [name for name in names if name not in slow], slow
-
-
-def _rotation_in_words(estimator: Any, n_columns: int) -> list[str]:
-    """What a manifold was fitted to, if not to all columns."""
-    n_rotated = getattr(estimator, "n_rotated_", n_columns)
-    if n_rotated >= n_columns:
-        return []
-    left_out = 100 * estimator.rotation_error_
-    return [
-        f"The principal manifold was fitted to the {n_rotated} leading principal components of {n_columns} columns of "
-        f"numbers; the others have {left_out:.2g}% of the variance, which the map cannot show."
-    ]
-
-
-def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:
-    if len(X) < _FEWEST_ROWS:
-        raise InputError(f"{name} must have {_FEWEST_ROWS} rows or more for a map, got {len(X)}; give more rows.")
-    if X.shape[1] < 2:
-        raise InputError(f"{name} must have two usable columns or more for a map, got {schema.features}; add columns.")
-    if isinstance(settings.dim, int) and not 1 <= settings.dim <= min(X.shape[1], len(X) - 1):
-        raise InputError(
-            f"--dim must be from 1 to {min(X.shape[1], len(X) - 1)} for {len(X)} rows of {X.shape[1]} columns, got "
-            f"{settings.dim}; ask for fewer coordinates."
-        )
-    if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
-        raise InputError(f"{name} must have rows that differ, got {len(X)} equal ones; there is nothing to map.")
