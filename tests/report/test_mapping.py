@@ -155,6 +155,25 @@ def test_an_open_curve_is_no_loop_and_a_number_that_is_asked_for_stays(monkeypat
     assert one.model.estimator.topology_ == ("circle",)
 
 
+@pytest.mark.parametrize(("end", "dim"), [(2 * np.pi, 1), (4.0, 2)])
+def test_of_many_rows_some_tell_whether_they_lie_along_a_loop(monkeypatch, end, dim):
+    only(monkeypatch, "pca", "manifold")
+    monkeypatch.setattr("mercer.report.quality._MOST_TRAINING", 100)
+    fits = []
+    fit = METHODS["manifold"].make
+
+    def make(settings, n):
+        fits.append((settings.dim, n))
+        return fit(settings, n)
+
+    monkeypatch.setitem(mapping_module.METHODS, "manifold", replace(METHODS["manifold"], make=make))
+    result = make_map(columns_of(along(np.random.default_rng(1).uniform(0, end, 200), 0.02)))
+    assert result.embedding.shape == (200, dim)
+    assert fits == [(1, 100), (dim, 200)]
+    if dim == 1:
+        assert "next to nothing of the variance" in " ".join(result.reasons)
+
+
 class _Asking:
     """Its fit goes on until it is told to end."""
 

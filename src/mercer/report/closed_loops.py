@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
 from mercer.manifolds.latent_space import PERIOD
-from mercer.report.quality import MapQuality, paired_gain
+from mercer.report.quality import paired_gain
 
 Array = NDArray[Any]
 
@@ -29,7 +29,9 @@ _TWINS, _MOST_TWINS = 3.0, 0.25
 _ERRORS = 2.0
 
 
-def loop_or_surface(fit: Callable[[int, str], Any], gains: Callable[[Any], bool], X: Array) -> tuple[Any, list[str]]:
+def loop_or_surface(
+    fit: Callable[[int, str], Any], fit_some: Callable[[int, str], Any], gains: Callable[[Any], bool], X: Array
+) -> tuple[Any, list[str]]:
     """A principal manifold of the rows, and what there is to say: a closed loop if it tells as much as a surface.
 
     An interrupted fit is the last.
@@ -39,22 +41,27 @@ def loop_or_surface(fit: Callable[[int, str], Any], gains: Callable[[Any], bool]
     fit : callable
         fit(n_components, topology) gives a fitted `PrincipalManifold`; all choose by the same held-out rows, being
         given the same random state.
+    fit_some : callable
+        The same of some of the rows, which are enough to compare shapes; of all if these are few.
     gains : callable
         gains(loop) tells whether it gains upon a plane.
     X : array
         The rows, with NaN where entries are missing.
     """
-    loop = fit(1, "circle")
+    loop = fit_some(1, "circle")
     if _is_interrupted(loop):
-        return loop, []
+        return fit(1, "circle"), []  # the same, or one of all rows that ends at once
     # Else there are too few rows to choose by, or just noise, or the curve is open.
     may_be = bool(loop.candidates_) and np.isfinite(loop.penalty_) and _is_closed(loop)
     if may_be and loop.noise_variance_ < _NOTHING_LEFT * np.nanvar(X, axis=0).mean() and gains(loop):
-        return loop, ["A closed loop leaves next to nothing of the variance, so that no surface was compared."]
-    surface = fit(2, "auto")
-    if _is_interrupted(surface) or not may_be or not _tells_as_much(loop, surface) or not gains(loop):
-        return surface, []
-    return loop, [
+        words = "A closed loop leaves next to nothing of the variance, so that no surface was compared."
+        return fit(1, "circle"), [words]
+    if not may_be:
+        return fit(2, "auto"), []
+    surface = fit_some(2, "auto")
+    if _is_interrupted(surface) or not _tells_as_much(loop, surface) or not gains(loop):
+        return fit(2, "auto"), []
+    return fit(1, "circle"), [
         f"A closed loop needs one coordinate: its mean log density of held-out rows is {_best(loop):.4g}, that of the "
         f"best surface {_best(surface):.4g}."
     ]
@@ -85,19 +92,9 @@ def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
     return float(np.mean(distances < _TWINS * noise))
 
 
-def gains_upon(quality: MapQuality, flat: MapQuality | None, rows: Array) -> bool:
-    """Whether a map gains upon a flat one in the density of held-out rows; if these do not tell, nothing is against it.
-
-    Parameters
-    ----------
-    quality, flat : MapQuality or None
-        Of both maps.
-    rows : array of bool
-        The held-out rows that may be compared: densities of rows with missing entries are of those that are known.
-    """
-    if flat is None:
-        return True
-    gain, error = paired_gain(quality.log_densities[rows], flat.log_densities[rows])
+def gains_upon(densities: Array, of_flat: Array) -> bool:
+    """Whether held-out rows are denser on a map than on a flat one; if they do not tell, nothing is against it."""
+    gain, error = paired_gain(densities, of_flat)
     return bool(not np.isfinite(error) or gain > _ERRORS * error)
 
 

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mercer.report.closed_loops import gains_upon, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
+from mercer.report.map_limits import check_rows, rotation_in_words
 from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.notes import grouped
@@ -32,8 +33,8 @@ from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 
-# Fewer rows make no map, and with fewer columns no entry of a row can be told from the others.
-_FEWEST_ROWS, _FEWEST_COLUMNS_TO_HIDE = 5, 4
+# With fewer columns no entry of a row can be told from the others.
+_FEWEST_COLUMNS_TO_HIDE = 4
 # A larger share of missing entries than this is worth a warning.
 _MANY_MISSING = 0.2
 # So much less continuity than principal components have is worth one, too.
@@ -155,7 +156,7 @@ def make_map(
     schema, notes = TableSchema.learn(table, not_features, keep)
     X, _ = schema.matrix(table.frame)
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
-    _check(X[rows], schema, settings, table.name)
+    check_rows(X[rows], schema, settings, table.name)
     notes = [*table.notes, *grouped(notes), *notes_of_label]
     return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(publish)
 
@@ -205,7 +206,8 @@ class _Mapping:
 
     def _so_far(self, left: Sequence[str] = ()) -> MapResult:
         """The best of the maps that there are; those that are `left` are still to be compared."""
-        choice = MapChoice(self._maps, self._X, self._settings, self._hides, self._wanted)
+        wanted = [name for name in self._wanted if name not in left]
+        choice = MapChoice(self._maps, self._X, self._settings, self._hides, wanted)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
         distances = distances_of(chosen.estimator, self._unclipped, method.takes_missing)
@@ -235,7 +237,7 @@ class _Mapping:
         manifold = self._maps.get("manifold")
         found = list(self._reasons_of_shape)
         if manifold is not None:
-            found += _rotation_in_words(manifold.estimator, self._X.shape[1])
+            found += rotation_in_words(manifold.estimator, self._X.shape[1])
         if self._no_circles:
             words = ", ".join(METHODS[name].words for name in self._no_circles)
             found.append(f"Not compared, since it knows no circles: {words}.")
@@ -310,14 +312,26 @@ class _Mapping:
         settings, method = self._settings, METHODS["manifold"]
         X = self._X if method.takes_missing else self._filled
 
-        def fit(dim: int, topology: str) -> Any:
-            return self._fitted(method, replace(settings, dim=dim, topology=topology), X)
+        @cache
+        def fitted(dim: int, topology: str, all_rows: bool) -> Any:
+            rows = X if all_rows else X[self._held_out.training]
+            return self._fitted(method, replace(settings, dim=dim, topology=topology), rows)
 
         def gains(loop: Any) -> bool:
-            self._qualities[id(loop)] = quality = self._measured(method, loop)
-            return gains_upon(quality, self._maps["pca"].quality, self._complete)
+            pca, test = self._maps["pca"].quality, self._held_out.test[self._complete]
+            if pca is None or not len(test):
+                return True
+            if few:
+                self._qualities[id(loop)] = quality = self._measured(method, loop)
+                densities = quality.log_densities[self._complete]
+            else:
+                densities = loop.log_likelihood(X[test])
+            return gains_upon(densities, pca.log_densities[self._complete])
 
-        manifold, self._reasons_of_shape = loop_or_surface(fit, gains, X)
+        # Else the training rows of the split are enough to compare shapes.
+        few = self._held_out.has_all(len(X))
+        fit, fit_some = (partial(fitted, all_rows=all_rows) for all_rows in (True, few))
+        manifold, self._reasons_of_shape = loop_or_surface(fit, fit_some, gains, X)
         return manifold
 
     def _spare_what_knows_no_circles(self) -> None:
@@ -405,29 +419,3 @@ def _wanted(settings: MapSettings, n_rows: int) -> tuple[list[str], list[str]]:
     names = [name for name, method in METHODS.items() if settings.thorough or not method.thorough]
     slow = [name for name in names if n_rows > METHODS[name].most_rows and not settings.thorough]
     return [name for name in names if name not in slow], slow
-
-
-def _rotation_in_words(estimator: Any, n_columns: int) -> list[str]:
-    """What a manifold was fitted to, if not to all columns."""
-    n_rotated = getattr(estimator, "n_rotated_", n_columns)
-    if n_rotated >= n_columns:
-        return []
-    left_out = 100 * estimator.rotation_error_
-    return [
-        f"The principal manifold was fitted to the {n_rotated} leading principal components of {n_columns} columns of "
-        f"numbers; the others have {left_out:.2g}% of the variance, which the map cannot show."
-    ]
-
-
-def _check(X: Array, schema: TableSchema, settings: MapSettings, name: str) -> None:
-    if len(X) < _FEWEST_ROWS:
-        raise InputError(f"{name} must have {_FEWEST_ROWS} rows or more for a map, got {len(X)}; give more rows.")
-    if X.shape[1] < 2:
-        raise InputError(f"{name} must have two usable columns or more for a map, got {schema.features}; add columns.")
-    if isinstance(settings.dim, int) and not 1 <= settings.dim <= min(X.shape[1], len(X) - 1):
-        raise InputError(
-            f"--dim must be from 1 to {min(X.shape[1], len(X) - 1)} for {len(X)} rows of {X.shape[1]} columns, got "
-            f"{settings.dim}; ask for fewer coordinates."
-        )
-    if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
-        raise InputError(f"{name} must have rows that differ, got {len(X)} equal ones; there is nothing to map.")

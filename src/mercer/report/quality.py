@@ -94,6 +94,10 @@ class HeldOut:
                 row[list(groups[group])] = True
         return cls(training, test, hidden)
 
+    def has_all(self, n_rows: int) -> bool:
+        """Whether all rows that are not held out are for training: of very many only some are."""
+        return len(self.training) + len(self.test) == n_rows
+
 
 def measure(method: MapMethod, estimator: Any, X: Array, held_out: HeldOut, *, hides: bool) -> MapQuality:
     """All figures of a fitted map of the rows X; `hides` says whether there are columns enough to hide some."""
