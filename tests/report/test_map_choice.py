@@ -11,6 +11,7 @@ import pytest
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.methods import METHODS, MapSettings
 from mercer.report.quality import MapQuality
+from mercer.report.row_groups import groups_of
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
@@ -25,7 +26,7 @@ def quality(densities):
 
 def made(manifold, pca, method="auto", **others):
     maps = {"pca": pca, "manifold": manifold, **others}
-    return MapChoice(maps, X, MapSettings(method=method), True, list(METHODS)).made()
+    return MapChoice(maps, X, MapSettings(method=method), True, list(METHODS), groups_of(X)).made()
 
 
 def cut_short(embedding, found=None):
@@ -64,7 +65,7 @@ def test_maps_that_were_not_ready_are_named():
     manifold = replace(cut_short(NEAR, quality(np.zeros(20))), interrupted=False)
     reasons = made(manifold, FittedMap("pca", None, NEAR, quality(np.zeros(20))))[2]
     assert any(reason.startswith("Not compared: unsupervised kernel regression, ") for reason in reasons)
-    choice = MapChoice({"pca": FittedMap("pca", None, NEAR)}, X, MapSettings(), True, ["pca", "manifold"])
+    choice = MapChoice({"pca": FittedMap("pca", None, NEAR)}, X, MapSettings(), True, ["pca", "manifold"], groups_of(X))
     assert "no curved map was ready" in choice.made()[1]
 
 
@@ -94,7 +95,7 @@ def clusters(n_groups, n=300, gap=12.0):
 
 def choice(rows, manifold, wanted=("pca", "manifold"), **others):
     maps = {"pca": FittedMap("pca", None, rows[:, :2], quality(np.zeros(20))), "manifold": manifold, **others}
-    return MapChoice(maps, rows, MapSettings(), True, list(wanted))
+    return MapChoice(maps, rows, MapSettings(), True, list(wanted), groups_of(rows))
 
 
 def flat(init="pca"):

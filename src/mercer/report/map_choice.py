@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.graphs import separate_groups
 from mercer.report.methods import METHODS, MapSettings
 from mercer.report.quality import MapQuality, neighbourhoods, paired_gain
+from mercer.report.row_groups import Groups
 
 Array = NDArray[Any]
 
@@ -24,41 +23,8 @@ _SHAPES = {
 }  # fmt: skip
 
 
-# Rows of which groups are counted: the work grows with their square. They are many where the largest one holds less
-# than this share of the rows: else some rows lie apart.
-_MOST_ROWS, _LARGEST = 1500, 0.9
-# Groups whose shares are told.
-_MOST_SHARES = 5
 # What headlines say.
 _ENOUGH, _NO_SHAPES = "Principal components are enough", "do not read shapes into it."
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of rows with next to nothing between them.
-
-    Attributes
-    ----------
-    shares : array
-        Of the rows, falling.
-    """
-
-    shares: Array
-
-    @property
-    def are_many(self) -> bool:
-        """Whether the rows are rather several groups than one with a few rows beside it."""
-        return bool(self.shares[0] < _LARGEST)
-
-    @property
-    def words(self) -> list[str]:
-        """What there is to say of them, if there are several."""
-        n = len(self.shares)
-        if n == 1:
-            return []
-        held = ", ".join(f"{100 * share:.2g}%" for share in self.shares[:_MOST_SHARES])
-        more = f" and smaller shares in {n - _MOST_SHARES} more" if n > _MOST_SHARES else ""
-        return [f"Between {n} groups of rows there is next to nothing: they hold {held}{more} of the rows."]
 
 
 @dataclass(frozen=True)
@@ -110,6 +76,8 @@ class MapChoice:
         Whether there are columns enough to hide entries.
     wanted : list of str
         The maps that were to be tried.
+    groups : Groups
+        Groups of rows with next to nothing between them.
     """
 
     maps: dict[str, FittedMap]
@@ -117,6 +85,7 @@ class MapChoice:
     settings: MapSettings
     hides: bool
     wanted: list[str]
+    groups: Groups
 
     def made(self) -> tuple[str, str, list[str]]:
         """The name of the chosen map, the verdict, and reasons."""
@@ -143,15 +112,6 @@ class MapChoice:
         """Whether held-out rows were asked: for a manifold that turned out flat they were before it was measured."""
         found = self.maps.get(name)
         return found is not None and (found.quality is not None or (found.is_flat and not found.interrupted))
-
-    @cached_property
-    def groups(self) -> Groups:
-        """Groups of rows with next to nothing between them."""
-        rows = np.where(np.isnan(self.X), 0.0, self.X)
-        if len(rows) > _MOST_ROWS:
-            rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), _MOST_ROWS, replace=False))]
-        sizes = np.sort(np.bincount(separate_groups(rows)))[::-1]
-        return Groups(sizes / sizes.sum())
 
     @property
     def spared(self) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.report.closed_loops import gains_upon, loop_or_surface
+from mercer.report.closed_loops import gains_upon, is_closed, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_limits import check_rows, rotation_in_words
@@ -23,7 +23,9 @@ from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, places_of
+from mercer.report.row_groups import Groups, groups_of
 from mercer.report.seen_rows import SeenRows, far_distance
+from mercer.report.true_circles import with_true_circles
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
 from mercer.tables.labels import labels_of, twin_of_label
@@ -179,6 +181,7 @@ class _Mapping:
         self._reasons_of_shape: list[str] = []
         self._qualities: dict[int, MapQuality] = {}
         self._no_circles: list[str] = []
+        self._objectives: dict[str, float] = {}
         self._filled = np.where(np.isnan(X), 0.0, X)
         self._labels, self._classes = labels_of(table, rows, label)
         self._held_out = HeldOut.split(X, list(schema.groups.values()), settings.seed)
@@ -207,7 +210,7 @@ class _Mapping:
     def _so_far(self, left: Sequence[str] = ()) -> MapResult:
         """The best of the maps that there are; those that are `left` are still to be compared."""
         wanted = [name for name in self._wanted if name not in left]
-        choice = MapChoice(self._maps, self._X, self._settings, self._hides, wanted)
+        choice = MapChoice(self._maps, self._X, self._settings, self._hides, wanted, self._groups)
         name, verdict, reasons = choice.made()
         chosen, method = self._maps[name], METHODS[name]
         distances = distances_of(chosen.estimator, self._unclipped, method.takes_missing)
@@ -249,6 +252,10 @@ class _Mapping:
         return found
 
     @cached_property
+    def _groups(self) -> Groups:
+        return groups_of(self._X)
+
+    @cached_property
     def _unclipped(self) -> Array:
         if not self._schema.has_fences:
             return self._X
@@ -264,7 +271,7 @@ class _Mapping:
             self._stages.begin(method.fitting)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                if name == "manifold" and self._settings.dim is None and self._settings.topology == "auto":
+                if name == "manifold" and self._settings.topology == "auto":
                     estimator = self._fitted_manifold()
                 else:
                     X = self._X if method.takes_missing else self._filled
@@ -308,7 +315,7 @@ class _Mapping:
         self._maps[name] = FittedMap(name, estimator, Z, None, agreement, self._interrupted)
 
     def _fitted_manifold(self) -> Any:
-        """A surface, or a closed loop if it tells as much."""
+        """A surface, or a closed loop if it tells as much; circles only where they keep neighbours."""
         settings, method = self._settings, METHODS["manifold"]
         X = self._X if method.takes_missing else self._filled
 
@@ -331,7 +338,20 @@ class _Mapping:
         # Else the training rows of the split are enough to compare shapes.
         few = self._held_out.has_all(len(X))
         fit, fit_some = (partial(fitted, all_rows=all_rows) for all_rows in (True, few))
-        manifold, self._reasons_of_shape = loop_or_surface(fit, fit_some, gains, X)
+        if self._groups.are_many:  # with nothing between them nothing is closed
+            return fit(2 if settings.dim is None else settings.dim, "interval")
+        words: list[str] = []
+        if settings.dim is None:
+            manifold, words = loop_or_surface(fit, fit_some, gains, X)
+        else:
+            manifold = fit(settings.dim, "auto")
+        q = manifold.embedding_.shape[1]
+        if q > 1:
+            manifold, more = with_true_circles(manifold, lambda: fit(q, "interval"), self._filled)
+            words = [*words, *more]
+        elif "circle" in getattr(manifold, "topology_", ()) and not is_closed(manifold):
+            manifold = fit(1, "interval")
+        self._reasons_of_shape = words
         return manifold
 
     def _spare_what_knows_no_circles(self) -> None:
@@ -346,7 +366,9 @@ class _Mapping:
         # Some fits call more often: then what is left shrinks ever more slowly.
         calls = number / method.n_calls
         behind = calls if calls < 0.5 else 1.0 - 0.5 * np.exp(1.0 - 2.0 * calls)
-        return self._stages.tell(method.silent + (1.0 - method.silent) * behind, fit.objective)
+        # The best of all starts: each of them begins with a worse one.
+        self._objectives[method.name] = min(self._objectives.get(method.name, np.inf), float(fit.objective))
+        return self._stages.tell(method.silent + (1.0 - method.silent) * behind, self._objectives[method.name])
 
     def _settings_for(self, name: str) -> MapSettings:
         """With a number of coordinates: where it is to be chosen, the manifold chooses."""

@@ -23,8 +23,6 @@ _NEIGHBOURS = 15
 _MOST_ROWS = 1000
 # A manifold that is fitted again to most of its rows starts from where they are.
 _SETTLED_ITERATIONS = 30
-# With more rows the density kernel of unsupervised kernel regression is sparse.
-_MOST_DENSE_ROWS = 3000
 # With more rows unsupervised kernel regression takes minutes, and is compared only if that is asked for.
 _MOST_COMPARED_ROWS = 20_000
 
@@ -137,8 +135,7 @@ def _settled_manifold(estimator: PrincipalManifold, rows: Array) -> PrincipalMan
 
 
 def _kernel_regression(settings: MapSettings, n_rows: int) -> UnsupervisedKernelRegression:
-    kernel = "gaussian" if n_rows <= _MOST_DENSE_ROWS else "quartic"
-    return UnsupervisedKernelRegression(settings.n_coordinates, density_kernel=kernel, random_state=settings.seed)
+    return UnsupervisedKernelRegression(settings.n_coordinates, random_state=settings.seed)
 
 
 def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Array) -> UnsupervisedKernelRegression:
@@ -171,7 +168,7 @@ METHODS: dict[str, MapMethod] = {
         ),
         MapMethod(
             "ukr", "unsupervised kernel regression", _kernel_regression, _settled_kernel_regression, True,
-            lambda n, d: 60.0 * n * d + 5e8, lambda n: 0.2 + 4.0 * n * min(n, _MOST_DENSE_ROWS) / 1e6, 130, 0.8,
+            lambda n, d: 60.0 * n * d + 5e8, lambda n: 0.2 + 1.5 * n / 1000, 130, 0.8,
             most_rows=_MOST_COMPARED_ROWS,
         ),
         MapMethod(

@@ -166,13 +166,18 @@ def shared_neighbours(X: Array, Z: Array) -> float:
     With as many on either side, it is also the share of the nearest rows in the table that are among the nearest on the
     map. Chance gives the number of neighbours over that of the other rows.
     """
+    return float(np.mean(shares_of_neighbours(X, Z)))
+
+
+def shares_of_neighbours(X: Array, Z: Array) -> Array:
+    """The same share for each of some rows; NaN if there are too few."""
     known = np.flatnonzero(np.isfinite(Z).all(axis=1))
     n_neighbors = n_neighbours(len(known))
     if n_neighbors < 1:
-        return np.nan
+        return np.array([np.nan])
     asked = np.sort(np.random.default_rng(0).permutation(len(known))[:_MOST_QUERIES])
     in_table, on_map = (_nearest(values[known], asked, n_neighbors) for values in (X, Z))
-    return float(np.mean((in_table[:, :, None] == on_map[:, None, :]).any(axis=2)))
+    return np.asarray((in_table[:, :, None] == on_map[:, None, :]).any(axis=2).mean(axis=1))
 
 
 def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
