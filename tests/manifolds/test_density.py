@@ -109,3 +109,33 @@ def test_fills_entries_by_their_expectation(q):
     p = np.exp(density.log_density(Rows(np.column_stack([np.full((2001, 2), x[:2]), values]))))
     np.testing.assert_allclose(density.filled(Rows(x[None]))[0], [0.2, -0.1, np.average(values, weights=p)], rtol=1e-6)
     np.testing.assert_array_equal(density.filled(Rows(np.ones((2, 3)))), np.ones((2, 3)))
+
+
+def test_missing_entries_have_deviations_and_draws():
+    from mercer import PrincipalManifold
+    from mercer.datasets import make_arc
+
+    X, _ = make_arc(1500, angle=4.0, noise=0.1, random_state=0)
+    curve = PrincipalManifold(1, random_state=0).fit(X[:500])
+    holes = X[500:].copy()
+    holes[::2, 0] = holes[1::2, 1] = np.nan
+    holes[::10] = X[500::10]
+    missing = np.isnan(holes)
+    filled, std = curve.impute(holes, return_std=True)
+    np.testing.assert_array_equal(filled, curve.impute(holes))
+    np.testing.assert_array_equal(std[~missing], 0)
+    np.testing.assert_array_equal(filled[~missing], X[500:][~missing])
+    assert np.std(((filled - X[500:]) / np.where(missing, std, 1))[missing]) == pytest.approx(1, abs=0.1)
+    draws = curve.impute(holes, n_draws=200, random_state=0)
+    assert draws.shape == (200, 1000, 2)
+    np.testing.assert_array_equal(draws, curve.impute(holes, n_draws=200, random_state=0))
+    assert np.all(draws[:, ~missing] == X[500:][~missing])
+    error = (draws.mean(axis=0) - filled)[missing] / (std[missing] / np.sqrt(200))
+    assert np.std(error) == pytest.approx(1, abs=0.15)
+    np.testing.assert_allclose(np.median(draws.std(axis=0)[missing] / std[missing]), 1, atol=0.05)
+    for options, message in (
+        ({"n_draws": 0}, "n_draws of PrincipalManifold must be a whole number >= 1, got 0"),
+        ({"n_draws": 2, "return_std": True}, "return_std of PrincipalManifold must be False if there are draws, got"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            curve.impute(holes, **options)

@@ -173,8 +173,12 @@ def test_missing_entries():
     X, _ = make_arc(60, angle=3.0, noise=0.05, random_state=0)
     X[::7, 0] = np.nan
     model = PrincipalManifold(1, width=0.5, init="isomap", random_state=0).fit(X)
-    assert model.assignment_ == "hard"
+    assert model.assignment_ in ("soft", "both")
     assert np.isfinite(model.log_likelihood(X)).all()
+    hard = PrincipalManifold(1, width=0.5, init="isomap", assignment="hard", random_state=0).fit(X)
+    assert hard.assignment_ == "hard"
+    X_new, _ = make_arc(300, angle=3.0, noise=0.05, random_state=1)
+    assert model.log_likelihood(X_new).mean() > hard.log_likelihood(X_new).mean() - 0.05
 
 
 def test_rules_for_few_rows_and_other_costs():
@@ -184,7 +188,7 @@ def test_rules_for_few_rows_and_other_costs():
         assert model.candidates_ == {}
         assert model.assignment_ == "hard"
     with pytest.raises(
-        ValueError, match="assignment of PrincipalManifold must be 'hard' for missing entries, other cos"
+        ValueError, match="assignment of PrincipalManifold must be 'hard' for other costs than 'squared'"
     ):
         PrincipalManifold(1, cost="huber", assignment="soft").fit(X)
     with pytest.raises(ValueError, match="assignment of PrincipalManifold must be one of .* got 'firm'"):
@@ -329,3 +333,17 @@ def test_surfaces_of_many_rows_have_narrower_kernels(monkeypatch):
     assert model.penalty_ == pytest.approx(1e-3 / 4)
     given = PrincipalManifold(2, width=0.5, init="isomap", random_state=0).fit(X)
     assert given.kernel_.width == 0.5
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+def test_a_loop_on_a_map_of_two_coordinates_is_no_torus(turned):
+    rng = np.random.default_rng(turned)
+    a = rng.uniform(0, 2 * np.pi, 500)
+    axes = np.linalg.qr(rng.normal(size=(8, 3)))[0]
+    X = np.column_stack([np.cos(a), np.sin(a), 0.3 * np.cos(2 * a)]) @ axes.T + 0.05 * rng.normal(size=(500, 8))
+    model = PrincipalManifold(2, topology="auto", random_state=0).fit(X)
+    assert model.topology_ == ("circle", "interval")
+    assert model.embedding_.shape == (500, 2)
+    b = rng.uniform(0, 2 * np.pi, 500)
+    X = np.column_stack([np.cos(a), np.sin(a), np.cos(b), np.sin(b)]) + 0.05 * rng.normal(size=(500, 4))
+    assert PrincipalManifold(2, topology="auto", random_state=0).fit(X).topology_ == ("circle", "circle")

@@ -83,11 +83,11 @@ def test_new_rows_may_have_missing_entries():
     assert np.mean((filled - X)[:, ::5] ** 2) < 0.01
 
 
-def test_fits_to_missing_entries_and_other_costs_are_not_rotated():
+def test_hard_fits_to_missing_entries_and_other_costs_are_not_rotated():
     X = wide(60, 50)
     assert PrincipalManifold(1, cost="huber", **OPTIONS).fit(X).n_rotated_ == 50
     X[3, 4] = np.nan
-    model = PrincipalManifold(1, **OPTIONS).fit(X)
+    model = PrincipalManifold(1, assignment="hard", **OPTIONS).fit(X)
     assert (model.n_rotated_, model.rotation_error_) == (50, 0.0)
     with pytest.raises(ValueError, match="n_rotated of PrincipalManifold must be None or 'auto' for missing entries"):
         PrincipalManifold(1, n_rotated=5, **OPTIONS).fit(X)
@@ -115,3 +115,46 @@ def test_nothing_to_rotate():
     X = np.ones((3, 2))
     assert Rotation().leading(X) is X
     np.testing.assert_array_equal(Rotation().left_out(X), 0.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.2])
+def test_missing_entries_cost_little(share, monkeypatch):
+    """A fit to rows with holes is one to components, and nearly as good as without holes; one hole changes nothing."""
+    X, X_new = np.split(wide(400, 60), 2)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X)
+    holes[3, 7] = np.nan
+
+    def fail(*arguments, **options):
+        raise AssertionError("a hard fit by known entries")
+
+    whole = PrincipalManifold(1, random_state=0).fit(X)
+    monkeypatch.setattr("mercer.manifolds.training.fit_path", fail)
+    model = PrincipalManifold(1, random_state=0).fit(holes)
+    assert model.n_rotated_ == whole.n_rotated_ == 40
+    assert model.log_likelihood(X_new).mean() > whole.log_likelihood(X_new).mean() - 3 * share - 0.5
+    errors = [each.quantization_error(X_new) for each in (model, whole)]
+    assert errors[0] < (1.02 + share) * errors[1]
+    missing = np.isnan(holes)
+    assert np.mean((model.impute(holes) - X)[missing] ** 2) < 2 * np.mean((whole.impute(holes) - X)[missing] ** 2)
+    np.testing.assert_allclose(
+        model.fit_.costs, np.nansum((holes - model.inverse_transform(model.embedding_)) ** 2, axis=1), rtol=1e-6
+    )
+
+
+def test_as_many_components_as_hold_the_variance_and_are_no_noise():
+    rng = np.random.default_rng(0)
+    x, t = np.arange(120), rng.uniform(0, 120, size=(500, 1))
+    pulse = np.exp(-(((x - t + 60) % 120 - 60) ** 2) / (2 * 1.5**2)) + 0.02 * rng.normal(size=(500, 120))
+    n = automatic_n_rotated(pulse - pulse.mean(axis=0))
+    assert 40 < n <= 100
+    assert rotation_of(pulse - pulse.mean(axis=0), n).error < 0.06
+    noise = wide(200, 300) + rng.normal(size=(200, 300))
+    assert automatic_n_rotated(noise - noise.mean(axis=0)) == 40
+    assert automatic_n_rotated(pulse[:, :40]) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_of_one_direction_overflow_nowhere():
+    t = np.random.default_rng(0).uniform(-1, 1, size=(100, 1))
+    model = PrincipalManifold(2, random_state=0).fit(t * np.ones(41))
+    assert np.isfinite(model.embedding_).all()

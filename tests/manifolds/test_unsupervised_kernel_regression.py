@@ -179,6 +179,20 @@ def test_missing_entries_are_filled():
     assert np.mean((filled - X)[missing] ** 2) < 0.25 * np.mean((means - X)[missing] ** 2)
 
 
+def test_missing_entries_are_imputed():
+    X = ARC[:30] + 0.01
+    holes = X.copy()
+    holes[::2, 0] = np.nan
+    model = curve().fit(ARC)
+    missing = np.isnan(holes)
+    filled = model.impute(holes)
+    np.testing.assert_allclose(filled[~missing], X[~missing], rtol=1e-12)
+    np.testing.assert_allclose(filled[missing], model.inverse_transform(model.transform(holes))[missing])
+    kernel = UnsupervisedKernelRegression(1, feature_kernel=Linear(), init="pca").fit(ARC[:20])
+    with pytest.raises(TypeError, match="has no entries to fill in the feature space of Linear"):
+        kernel.impute(ARC[:3])
+
+
 def test_linear_feature_kernel_is_data_space():
     options = {"init": "pca", "max_iter": 30, "tol": 1e-12}
     with pytest.warns(ConvergenceWarning):

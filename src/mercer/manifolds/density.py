@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from mercer.manifolds.latent_map import LatentMap
 from mercer.manifolds.projection import Rows
 
 Array = NDArray[Any]
+# What is wanted of p(g | x), and of the means and covariances of places in the cells.
+_OfPlaces = Callable[[Array, Array, Array], Array]
 
 # Steps of EM for the noise, the relative change that ends them, and the least noise, as a share of the variance.
 _STEPS, _CHANGE, _LEAST_VARIANCE = 15, 1e-3, 1e-9
@@ -117,8 +120,9 @@ class ManifoldDensity:
         least = _LEAST_VARIANCE * scale
         density = cls(Cells.of(f), max(scale if variance is None else variance, least))
         n_known = rows.X.size if rows.seen is None else rows.seen.sum()
+        parts = [rows.part(positions) for positions in rows.divided() if len(positions)]
         for _ in range(_STEPS):
-            new = max(sum(noise for _, noise, _ in density._over_rows(rows)) / n_known, least)
+            new = max(sum(noise for part in parts for _, noise, _ in density._over_rows(part)) / n_known, least)
             change = abs(new / density.variance - 1.0)
             density = replace(density, variance=new)
             if change < _CHANGE:
@@ -127,7 +131,11 @@ class ManifoldDensity:
 
     def log_density(self, rows: Rows) -> Array:
         """The value log p of each row, of those of its entries that are known."""
-        return np.concatenate([log_p for log_p, _, _ in self._over_rows(rows)])
+        log_p = np.empty(len(rows))
+        for positions in rows.divided():
+            if len(positions):
+                log_p[positions] = np.concatenate([part for part, _, _ in self._over_rows(rows.part(positions))])
+        return log_p
 
     def sums(self, rows: Rows) -> CellSums:
         """What complete rows say of the cells."""
@@ -145,10 +153,52 @@ class ManifoldDensity:
 
     def filled(self, rows: Rows) -> Array:
         """Rows whose missing entries are what is expected of them, given the others."""
-        if rows.seen is None:
-            return rows.X.copy()
-        expected = np.concatenate([block for _, _, blocks in self._over_rows(rows, wanted=True) for block in blocks])
-        return np.where(rows.seen > 0, rows.X, expected)
+        return self._replaced(rows, rows.X, self._expectations)
+
+    def deviations(self, rows: Rows) -> Array:
+        """Standard deviations of the missing entries, given the others, and 0 for those that are known."""
+        return self._replaced(rows, np.zeros(rows.X.shape), self._deviations)
+
+    def drawn(self, rows: Rows, rng: np.random.RandomState) -> Array:
+        """Rows whose missing entries are drawn from the density, given the others."""
+        return self._replaced(rows, rows.X, partial(self._draws, rng=rng), n_threads=1)
+
+    def _replaced(self, rows: Rows, X: Array, of_places: _OfPlaces, n_threads: int | None = None) -> Array:
+        """Numbers X of the rows, where the missing ones are those of what is known of places."""
+        X, holes = X.copy(), rows.divided()[0]
+        if len(holes):
+            part = rows.part(holes)
+            part.n_threads = n_threads or part.n_threads
+            found = [block for _, _, blocks in self._over_rows(part, wanted=of_places) for block in blocks]
+            assert part.seen is not None
+            X[holes] = np.where(part.seen > 0, X[holes], np.concatenate(found))
+        return X
+
+    def _expectations(self, R: Array, e: Array, C: Array) -> Array:
+        """Expectations of rows from p(g | x), and the means and covariances of their places in the cells."""
+        places = np.einsum("ig,igq->qig", R, e)
+        return self.cells.centre + R @ self.cells.F + (places @ self.cells.U).sum(axis=0)
+
+    def _deviations(self, R: Array, e: Array, C: Array) -> Array:
+        """Standard deviations of entries, from the same."""
+        F, U = self.cells.F, self.cells.U
+        means = self._expectations(R, e, C) - self.cells.centre
+        squares = R @ F**2
+        for a in range(len(U)):
+            squares += 2 * (R * e[..., a]) @ (F * U[a])
+            for b in range(len(U)):
+                squares += (R * (e[..., a] * e[..., b] + C[..., a, b])) @ (U[a] * U[b])
+        return np.sqrt(self.variance + np.maximum(squares - means**2, 0.0))
+
+    def _draws(self, R: Array, e: Array, C: Array, rng: np.random.RandomState) -> Array:
+        """Rows drawn from the same: a cell, a place in it, and noise."""
+        shares = np.cumsum(R, axis=1)
+        g = np.minimum((shares < shares[:, -1:] * rng.uniform(size=(len(R), 1))).sum(axis=1), R.shape[1] - 1)
+        i = np.arange(len(R))
+        roots = np.linalg.cholesky(C[i, g])
+        places = e[i, g] + np.einsum("iab,ib->ia", roots, rng.normal(size=(len(R), len(self.cells.U))))
+        X = self.cells.centre + self.cells.F[g] + np.einsum("ia,aic->ic", places, self.cells.U[:, g])
+        return np.asarray(X + np.sqrt(self.variance) * rng.normal(size=X.shape))
 
     def sample(self, n: int, rng: np.random.RandomState) -> Array:
         """Rows drawn from the density."""
@@ -157,11 +207,11 @@ class ManifoldDensity:
         X = self.cells.centre + F[g] + np.einsum("ia,aic->ic", rng.normal(size=(n, len(U))), U[:, g])
         return np.asarray(X + np.sqrt(self.variance) * rng.normal(size=X.shape))
 
-    def _over_rows(self, rows: Rows, *, wanted: bool = False) -> list[tuple[Array, float, Any]]:
+    def _over_rows(self, rows: Rows, *, wanted: _OfPlaces | bool = False) -> list[tuple[Array, float, Any]]:
         """For parts of the rows, in their order, the log densities, Σ E ||x - f||², and what is wanted.
 
-        That is sums over the cells, or for rows with missing entries what is expected of them, in blocks. Memory: a few
-        MiB for each thread, and for each of at most 16 parts what is wanted.
+        That is sums over the cells, or for rows with missing entries what a function makes of their places, in blocks.
+        Memory: a few MiB for each thread, and for each of at most 16 parts what is wanted.
         """
         kind = self._complete if rows.seen is None else self._incomplete
         work = kind(rows, wanted)
@@ -178,7 +228,7 @@ class ManifoldDensity:
             run_threaded(run, numbers, lambda: None, n_threads)
         return results
 
-    def _complete(self, rows: Rows, wanted: bool) -> Callable[[slice], tuple[Array, float, Any]]:
+    def _complete(self, rows: Rows, wanted: _OfPlaces | bool) -> Callable[[slice], tuple[Array, float, Any]]:
         """Woodbury's formula with orthogonal U: one product of matrices, then what is near of each row."""
         from mercer.manifolds.density_numba import cell_sums
 
@@ -203,7 +253,7 @@ class ManifoldDensity:
 
         return work
 
-    def _incomplete(self, rows: Rows, wanted: bool) -> Callable[[slice], tuple[Array, float, Any]]:
+    def _incomplete(self, rows: Rows, wanted: _OfPlaces | bool) -> Callable[[slice], tuple[Array, float, Any]]:
         """The same for entries that are known, which differ from row to row: so do the products of U."""
         # A small matrix for each row and cell.
         height = max(_LEAST_BLOCK, _BLOCK // (len(self.cells.F) * (2 + len(self.cells.U) ** 2)))
@@ -211,18 +261,17 @@ class ManifoldDensity:
         def work(part: slice) -> tuple[Array, float, Any]:
             log_p, noise, expected = [], 0.0, []
             for start in range(part.start, part.stop, height):
-                R, e, some, more = self._of_known(rows, slice(start, min(start + height, part.stop)))
+                R, e, C, some, more = self._of_known(rows, slice(start, min(start + height, part.stop)))
                 log_p.append(some)
                 noise += more
-                if wanted:
-                    places = np.einsum("ig,igq->qig", R, e)
-                    expected.append(self.cells.centre + R @ self.cells.F + (places @ self.cells.U).sum(axis=0))
+                if callable(wanted):
+                    expected.append(wanted(R, e, C))
             return np.concatenate(log_p), noise, expected
 
         return work
 
-    def _of_known(self, rows: Rows, block: slice) -> tuple[Array, Array, Array, float]:
-        """For a block of rows p(g | x) and E e of the cells, log p(x), and Σ E ||x - f||²."""
+    def _of_known(self, rows: Rows, block: slice) -> tuple[Array, Array, Array, Array, float]:
+        """For a block of rows p(g | x), E e and the covariances of e in the cells, log p(x), and Σ E ||x - f||²."""
         cells, s2, q = self.cells, self.variance, len(self.cells.U)
         assert rows.seen is not None
         seen = rows.seen[block]
@@ -243,7 +292,7 @@ class ManifoldDensity:
         trace = np.einsum("igaa->ig", inverse)
         noise += s2 * (q - s2 * trace) - explained - s2 * np.einsum("igq,igq->ig", e, e)
         R, log_p = responsibilities(D)
-        return R, e, log_p, float(np.vdot(R, noise))
+        return R, e, s2 * inverse, log_p, float(np.vdot(R, noise))
 
 
 def _inverse_and_determinant(A: Array) -> tuple[Array, Array]:

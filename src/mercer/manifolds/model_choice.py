@@ -118,8 +118,8 @@ class ModelChoice:
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
     that gains nothing is the last. A few rows that lie elsewhere do not tell that a table is not flat: the gain over
     the mean is trimmed. And a density may be better for other reasons than a curve: a manifold must also gain upon
-    places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out
-    rows is taken. All starts, in all spaces, are fitted with one width and two penalties. From the best of these,
+    places on the plane that are normal rather than even. Among manifolds of as many circles there is no such rule: the
+    best on held-out rows is taken; each circle more must gain two standard errors. All starts, in all spaces, are fitted with one width and two penalties. From the best of these,
     penalties and then widths are followed as long as the density of the held-out rows rises, each from the map before
     it: narrow kernels and small penalties fold what is not unfolded yet.
 
@@ -139,6 +139,8 @@ class ModelChoice:
         Falling.
     soft : bool
         Whether fits are soft in the end.
+    drops_circles : bool
+        Whether a space with a circle must also be better than that without it; starts and widths must suit both.
     verbose : bool
         Whether to show a progress bar.
     callback : callable, optional
@@ -155,6 +157,7 @@ class ModelChoice:
     widths: Sequence[float] | None = None
     penalties: Sequence[float] = PENALTIES
     soft: bool = False
+    drops_circles: bool = False
     verbose: bool = False
     callback: Callback | None = None
     random_state: Any = None
@@ -173,7 +176,8 @@ class ModelChoice:
         words: list[str] = []
         best: Candidate | None = None
         try:
-            self._training = [Rows(self.X[train]) for train, _ in self._folds]
+            # EM needs complete rows; what is held out is judged by the entries that are known.
+            self._training = [Rows((self.some_rows if self.soft else self.X)[train]) for train, _ in self._folds]
             self._test = [Rows(self.X[test]) for _, test in self._folds]
             for rung in self._ladder():
                 if best is None:
@@ -189,7 +193,8 @@ class ModelChoice:
                 best = rung if better else best
         except KeyboardInterrupt:
             self.interrupted = True
-            finished = [candidate for candidate in self.candidates if candidate.rung == "manifold"]
+            asked_for = [space for spaces in self.spaces for space in spaces]
+            finished = [each for each in self.candidates if each.rung == "manifold" and each.space in asked_for]
             if best is None and not finished:
                 raise
             best = max(finished, key=lambda candidate: candidate.held_out, default=best)
@@ -245,7 +250,23 @@ class ModelChoice:
         return True, verdict
 
     def _best_manifold(self, spaces: Sequence[LatentSpace]) -> Candidate:
-        return max((self._best_in(space) for space in spaces), key=lambda c: c.held_out)
+        """The best with as few circles as the gain of each is clear: one that closes nothing fits nearly as well."""
+        best = self._best_in(spaces[0])
+        for space in spaces[1:]:
+            candidate = self._best_in(space)
+            if _is_clearly_better(candidate, best) and self._closes(candidate):
+                best = candidate
+        return best
+
+    def _closes(self, manifold: Candidate) -> bool:
+        """Whether a manifold is clearly better than the best without its first circle.
+
+        Rows around a loop lie on a torus, too: thin, and wound around the loop.
+        """
+        if manifold.n_components == 1 or not self.drops_circles:
+            return True
+        without = self._best_in(LatentSpace(manifold.topology[1:]))
+        return _is_clearly_better(manifold, without)
 
     def _best_in(self, space: LatentSpace) -> Candidate:
         """The best manifold of a space."""
@@ -380,6 +401,11 @@ def mean_and_error(values: Array, trimmed: float = 0.0) -> tuple[float, float]:
     kept = values[n_left_out : len(values) - n_left_out]
     spread = np.clip(values, kept[0], kept[-1]).std(ddof=1) / (1.0 - 2.0 * trimmed)
     return float(kept.mean()), float(spread / np.sqrt(len(values)))
+
+
+def _is_clearly_better(new: Candidate, old: Candidate) -> bool:
+    gain, error = _gain(new, old)
+    return gain > _ERRORS * error
 
 
 def _moved(values: Sequence[Any], value: Any, step: int) -> Any:

@@ -17,7 +17,7 @@ from mercer.manifolds.fitting import ManifoldFit
 from mercer.manifolds.known_rows import check_known_rows
 from mercer.manifolds.latent_points import latent_points
 from mercer.manifolds.projection import Rows
-from mercer.manifolds.settings import OWNER, whole
+from mercer.manifolds.settings import OWNER, complaint, whole
 from mercer.manifolds.training import Training, train
 
 Array = NDArray[Any]
@@ -53,14 +53,16 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for open curves. "l1" and "group_l1" take penalty Σ|α_jc| and penalty Σ_j ||α_j|| instead: few nodes remain.
     topology : "interval", "circle", tuple of these or "auto"
         Of all coordinates, or of each: ("interval", "circle") is a cylinder, ("circle", "circle") a torus. "auto"
-        chooses the number of circles by held-out likelihood, as it does the width; circles come first. Where there is
+        chooses the number of circles by held-out likelihood, as it does the width; circles come first, and each must gain
+        two standard errors, also upon manifolds without this coordinate: a loop on a map of two is no torus. Where there is
         no choice (see Notes) it stands for intervals.
     linear_part : bool
         Whether f has a linear part without a penalty: from principal components, for a large penalty, to a manifold.
     n_rotated : int, None or "auto"
         Number of leading principal components that the manifold is fitted to; f maps to all columns, in the span of
-        these. "auto": 40 where there are more columns, unless entries are missing or the cost is not squared. None:
-        all columns as they are.
+        these. "auto": where there are more than 40 columns as many as hold 95 % of the variance, from 40 to 100, and
+        no others than noise of equal variance in all columns would leave; all columns if the cost is not squared, or
+        entries are missing in a hard fit. None: all columns as they are.
     init : "auto", {"pca", "isomap", "eigenmaps"} or array of shape (m, n_components)
         Start. "auto": each of the three for ten iterations, and then the best; where a model is chosen, principal
         components and Isomap with 8 neighbours, for curves also with 5 and 12. More than 3000 rows are started from a
@@ -69,8 +71,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     assignment : {"auto", "soft", "both", "hard"}
         "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM, or starts by it from
         coordinates that are given: rows are shared among cells of the latent space by their posterior, see `soft_map`.
-        "both" ends that by four hard iterations, see `hard_end`. These two need the squared cost, a quadratic
-        regularizer and complete rows. "auto", if a model is chosen and they can be had: both for curves that the end
+        "both" ends that by four hard iterations, see `hard_end`. These two need the squared cost and a quadratic
+        regularizer. "auto", if a model is chosen and they can be had: both for curves that the end
         moves by no more than a tenth of the deviation of the noise, and else soft; the notes say why. If settings are
         given it is hard.
     sigma : float or "auto"
@@ -151,7 +153,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     of .036 became .047 (``benchmarks/manifold_defaults.py``).
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
-    with a smaller error, `impute` fills them. The objective is not convex: its minimum depends on the start. Time is
+    with a smaller error, `impute` fills them. A model is chosen on rows that are filled by means over near rows; EM
+    then goes on twice from rows that are filled by the density, whose noise is that of the known entries alone. The objective is not convex: its minimum depends on the start. Time is
     linear in the number of rows; memory is about that of two copies of the data and n_components / 2 more, and 20 MB
     for the starts. [Smola2001]_, [Smola1998]_, section 5.3.
 
@@ -302,16 +305,56 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         return self.density_.log_density(self._new_rows(X))
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: Any, *, return_std: bool = False, n_draws: int | None = None, random_state: Any = None) -> Any:
         """Rows whose missing entries, NaN, are filled by what the density of `log_likelihood` expects of them.
 
         ``inverse_transform(transform(X))`` gives the nearest point of the manifold instead. Where the entries that are
         known suit several places of the manifold that is one of them; the expectation lies between them, and has the
         smaller error.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        return_std : bool
+            Whether to return standard deviations as well: given the entries that are known, of those that are not.
+        n_draws : int, optional
+            Multiple imputation: so many tables, whose missing entries are drawn from the density instead, given the
+            others. What is computed from each of them differs by as much as what is missing leaves open.
+        random_state : int, RandomState or None
+            Of the draws.
+
+        Returns
+        -------
+        filled : array of shape (n, d), or (n_draws, n, d)
+            The rows.
+        std : array of shape (n, d)
+            Only with `return_std`; 0 for entries that are known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import PrincipalManifold
+        >>> from mercer.datasets import make_arc
+        >>> X, _ = make_arc(300, noise=0.1, random_state=0)
+        >>> circle = PrincipalManifold(1, topology="circle", width=0.5, penalty=1e-3).fit(X)
+        >>> filled, std = circle.impute([[1.0, np.nan], [0.0, np.nan]], return_std=True)
+        >>> bool(std[1, 1] > 2 * std[0, 1])  # above or below
+        True
+        >>> circle.impute([[0.0, np.nan]], n_draws=5, random_state=0).shape
+        (5, 1, 2)
         """
         check_is_fitted(self, "fit_")
+        if n_draws is not None and return_std:
+            raise complaint("return_std", "False if there are draws", return_std, "take the deviations of these")
         X = self._validated(X, reset=False)
-        return (self._origin + self.density_.filled(Rows(self._centred(X)))).astype(X.dtype, copy=False)
+        rows = Rows(self._centred(X))
+        if n_draws is not None:
+            rng = check_random_state(random_state)
+            draws = [self.density_.drawn(rows, rng) for _ in range(whole("n_draws", n_draws, least=1))]
+            return (self._origin + np.stack(draws)).astype(X.dtype, copy=False)
+        filled = (self._origin + self.density_.filled(rows)).astype(X.dtype, copy=False)
+        return (filled, self.density_.deviations(rows).astype(X.dtype, copy=False)) if return_std else filled
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
         """Rows drawn from the density of `log_likelihood`."""

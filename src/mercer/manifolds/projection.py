@@ -56,6 +56,17 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def divided(self) -> tuple[Array, Array]:
+        """Positions of rows with missing entries, and of those without."""
+        holes = np.zeros(len(self), dtype=bool) if self.seen is None else (self.seen == 0).any(axis=1)
+        return np.flatnonzero(holes), np.flatnonzero(~holes)
+
+    def part(self, positions: Array) -> Rows:
+        """Some of the rows."""
+        if self.seen is None:
+            return Rows(self.X[positions])
+        return Rows(np.where(self.seen[positions] > 0, self.X[positions], np.nan))
+
     def residuals(self, rows: Any, F: Array) -> Array:
         """X - f for some rows, 0 where x is missing."""
         R = self.X[rows] - F

@@ -19,8 +19,9 @@ from mercer.quantizers.costs import Cost
 
 Array = NDArray[Any]
 
-# More components change maps little, and cost time; many more make isotropic noise too small for the leading ones.
-_MOST_COLUMNS = 40
+# Columns that are left as they are, and the fewest and most components of more. Where components beyond the fewest hold
+# next to nothing they change maps little, and cost time; many make isotropic noise too small for the leading ones.
+_FEW, _MOST, _SHARE = 40, 100, 0.95
 # Rows and columns up to which components are found by an eigenproblem.
 _DENSE = 2000
 
@@ -89,10 +90,17 @@ class Rotation:
 
     def project(self, rows: Rows, f: LatentMap, cost: Cost | None = None) -> Projection:
         """Projections of rows on a map to all columns: complete rows by their components, which takes less time."""
-        if self.components is None or rows.seen is not None:
+        if self.components is None:
             return project(rows, f, cost=cost)
-        found = project(Rows(self.leading(rows.X)), self.lowered(f), cost=cost)
-        return replace(found, costs=found.costs + self.left_out(rows.X))
+        Z, costs = np.empty((len(rows), f.basis.space.n_dims)), np.empty(len(rows))
+        holes, whole = rows.divided()
+        if len(whole):
+            found = project(Rows(self.leading(rows.X[whole])), self.lowered(f), cost=cost)
+            Z[whole], costs[whole] = found.Z, found.costs + self.left_out(rows.X[whole])
+        if len(holes):
+            found = project(rows.part(holes), f, cost=cost)
+            Z[holes], costs[holes] = found.Z, found.costs
+        return Projection(Z, costs)
 
 
 def rotation_of(X: Array, n_components: int | None, random_state: Any = None) -> Rotation:
@@ -106,8 +114,23 @@ def rotation_of(X: Array, n_components: int | None, random_state: Any = None) ->
 
 
 def automatic_n_rotated(X: Array) -> int | None:
-    """40 where there are more columns, and all entries are known; else None."""
-    return _MOST_COLUMNS if X.shape[1] > _MOST_COLUMNS and not np.isnan(X).any() else None
+    """None where there are no more than 40 columns, or entries are missing; else the number of components.
+
+    As many as hold 95 % of the variance, from 40 to 100. Those whose variance is what noise of equal variance in all
+    columns would have as its largest in so many rows, s² (1 + √(d / m))² [Marchenko1967]_, add nothing that a manifold
+    could follow: they do not count.
+    """
+    m, d = X.shape
+    if d <= _FEW or np.isnan(X).any():
+        return None
+    with single_threaded_blas:
+        total = float(np.einsum("ij,ij->", X, X))
+        held = np.einsum("ij,ij->j", *2 * [X @ _principal_directions(X, min(_MOST, m - 1, d), 0).T])
+    enough = int(np.searchsorted(np.cumsum(held), _SHARE * total)) + 1
+    left = total - np.cumsum(held)
+    noise = left / np.maximum(min(m, d) - np.arange(1, len(held) + 1), 1) * (1 + np.sqrt(d / m)) ** 2 * min(m, d) / d
+    signals = int(np.count_nonzero(held[1:] > noise[:-1])) + 1
+    return max(_FEW, min(enough, signals, len(held)))
 
 
 def _principal_directions(X: Array, k: int, rng: Any) -> Array:

@@ -238,10 +238,10 @@ class _ExpectationMaximisation:
         if not 1.0 < alpha < _FARTHEST:
             return two, value
         f = self._basis.map_of(W + 2 * alpha * r + alpha**2 * v)
-        variance = np.exp(s + 2 * alpha * (s1 - s) + alpha**2 * (s2 - 2 * s1 + s))
-        if not s2 - 1.0 < np.log(variance) < s2 + 1.0:
+        log_variance = s + 2 * alpha * (s1 - s) + alpha**2 * (s2 - 2 * s1 + s)
+        if not s2 - 1.0 < log_variance < s2 + 1.0:
             return two, value
-        far, far_value = self._expected(f, float(variance))
+        far, far_value = self._expected(f, float(np.exp(log_variance)))
         return (far, far_value) if far_value < value else (two, value)
 
     def first(self, start: Any, offset: Array, variance: float | None) -> tuple[_State, float]:

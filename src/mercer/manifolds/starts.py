@@ -32,9 +32,15 @@ _SPARE = 4
 _EXPLAINED = 0.5
 
 
-def filled(X: Array) -> Array:
-    """Rows with missing entries replaced by means over the nearest rows; only as a start."""
-    return KNNImputer(n_neighbors=5, keep_empty_features=True).fit_transform(X) if np.isnan(X).any() else X
+def filled(X: Array, some: Array | None = None) -> Array:
+    """Rows with missing entries replaced by means over near rows, of some if these are given; only as a start."""
+    holes = np.flatnonzero(np.isnan(X).any(axis=1))
+    if not len(holes):
+        return X
+    imputer = KNNImputer(n_neighbors=5, keep_empty_features=True).fit(X if some is None else X[some])
+    X = X.copy()
+    X[holes] = imputer.transform(X[holes])
+    return X
 
 
 def start_coordinates(

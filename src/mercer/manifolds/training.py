@@ -17,7 +17,7 @@ from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
 from mercer.manifolds.latent_map import LatentBasis
 from mercer.manifolds.latent_space import PERIOD, LatentSpace, latent_space
 from mercer.manifolds.model_choice import PENALTIES, Candidate, ModelChoice
-from mercer.manifolds.projection import Rows
+from mercer.manifolds.projection import Rows, project
 from mercer.manifolds.rotation import Rotation, rotation_of
 from mercer.manifolds.settings import OWNER, complaint, is_auto, n_rotated_of, positive, settings_of, whole
 from mercer.manifolds.soft import hard_end, share_moved, soft_fit
@@ -29,6 +29,8 @@ Array = NDArray[Any]
 ASSIGNMENTS = ("auto", "soft", "both", "hard")
 # Rows that starts are found and compared on, and models chosen on; fewer if entries are missing, which takes longer.
 _START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 1500, 250
+# How often missing entries are filled anew, by the density, and EM goes on from there.
+_REFILLS = 2
 # With fewer rows, folds say nothing.
 _FEWEST_ROWS = 50
 # EM ends when a step gains so many times `tol` in log density per entry: of curves, and of surfaces, which take longer.
@@ -83,20 +85,49 @@ def train(parameters: dict[str, Any], X: Array, previous: ManifoldFit | None) ->
     previous : ManifoldFit, optional
         To go on from, if it suits the parameters.
     """
-    rotation = rotation_of(X, n_rotated_of(parameters, X), parameters["random_state"])
-    rest = rotation.left_out(X)
+    complete = _completed(X, parameters)
+    rotation = rotation_of(complete, n_rotated_of(parameters, complete), parameters["random_state"])
+    rest = rotation.left_out(complete)
     parameters = {**parameters, "callback": rotation.told(parameters["callback"], rest)}
     if previous is not None:
         suits = previous.map.alpha.shape[1] == X.shape[1]
         previous = replace(previous, map=rotation.lowered(previous.map)) if suits else None
-    training = _Trainer(parameters, rotation.leading(X)).trained(previous)
+    trainer = _Trainer(parameters, rotation.leading(complete), X, rotation)
+    training = trainer.trained(previous)
+    if complete is not X:
+        return replace(training, fit=trainer.by_known_entries(training.fit), rotation=rotation)
     fit, density = rotation.lifted_fit(training.fit, rest), rotation.lifted_density(training.density, rest)
     return replace(training, fit=fit, density=density, rotation=rotation)
 
 
+def _completed(X: Array, parameters: dict[str, Any]) -> Array:
+    """Rows whose missing entries are filled, if EM may go on with them: X itself if none is, or it may not."""
+    chooses = len(X) >= _FEWEST_ROWS and bool(_left_open(parameters))
+    wanted = parameters["assignment"] in ("soft", "both") or (parameters["assignment"] == "auto" and chooses)
+    if not (wanted and _is_quadratic(parameters) and np.isnan(X).any()):
+        return X
+    some = check_random_state(parameters["random_state"]).permutation(len(X))[:_CHOICE_ROWS]
+    return filled(X, some)
+
+
+def _is_quadratic(parameters: dict[str, Any]) -> bool:
+    return parameters["cost"] == "squared" and parameters["regularizer"] not in ("l1", "group_l1")
+
+
+def _left_open(parameters: dict[str, Any]) -> list[str]:
+    """Parameters that are left to be chosen."""
+    fixed = parameters["kernel"] is not None or parameters["regularizer"] == "length"
+    names = ("n_components", "topology", "penalty") if fixed else ("n_components", "topology", "penalty", "width")
+    return [name for name in names if is_auto(parameters[name])]
+
+
 class _Trainer:
-    def __init__(self, parameters: dict[str, Any], X: Array):
-        self._parameters, self._X = parameters, X
+    """Fits the leading components X of rows, of which some entries were filled if only the others are `known`."""
+
+    def __init__(self, parameters: dict[str, Any], X: Array, known: Array, rotation: Rotation):
+        self._parameters, self._X, self._known, self._rotation = parameters, X, known, rotation
+        # Rows whose missing entries were filled.
+        self._holes = np.flatnonzero(np.isnan(known).any(axis=1) & ~np.isnan(X).any(axis=1))
         for name, least in (("max_iter", 1), ("annealing", 0)):
             whole(name, parameters[name], least=least)
         positive("tol", parameters["tol"])
@@ -109,15 +140,12 @@ class _Trainer:
         self._some = self._sampled(_START_ROWS)
         self._some_rows = filled(X[self._some])
         self._settings = settings_of(parameters, len(X), self._some_rows)
-        self._quadratic = parameters["cost"] == "squared" and parameters["regularizer"] not in ("l1", "group_l1")
+        self._quadratic = _is_quadratic(parameters)
         self._chooses = self._quadratic and len(X) >= _FEWEST_ROWS and bool(self._choices())
         self._soft = self._is_soft()
 
     def _choices(self) -> list[str]:
-        """Parameters that are left to be chosen."""
-        fixed = self._parameters["kernel"] is not None or self._parameters["regularizer"] == "length"
-        names = ("n_components", "topology", "penalty") if fixed else ("n_components", "topology", "penalty", "width")
-        return [name for name in names if is_auto(self._parameters[name])]
+        return _left_open(self._parameters)
 
     def _is_soft(self) -> bool:
         assignment = self._parameters["assignment"]
@@ -126,7 +154,7 @@ class _Trainer:
         possible = self._quadratic and self._complete
         if assignment in ("soft", "both") and not possible:
             raise complaint(
-                "assignment", "'hard' for missing entries, other costs than 'squared' and sparse regularizers",
+                "assignment", "'hard' for other costs than 'squared' and sparse regularizers",
                 assignment, "or take 'auto'",
             )  # fmt: skip
         return bool(possible and (assignment in ("soft", "both") or (assignment == "auto" and self._chooses)))
@@ -158,19 +186,53 @@ class _Trainer:
         return same_number and same_kind and previous.penalty > 0
 
     def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
-        some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
-        density = ManifoldDensity.of(Rows(self._X[some]), fit.map)
+        going_on = self._soft and fit.status != "interrupted" and fit.penalty > 0
+        if len(self._holes):
+            fit, density = self._refilled(fit, _REFILLS if going_on else 0)
+        else:
+            some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
+            density = ManifoldDensity.of(Rows(self._X[some]), fit.map)
         assignment = "soft" if self._soft else "hard"
         if self._soft and fit.status != "interrupted" and fit.penalty > 0:
             fit, assignment = self._ended(fit, density.variance)
         return Training(fit, density, init, assignment, **more)
+
+    def _refilled(self, fit: ManifoldFit, times: int) -> tuple[ManifoldFit, ManifoldDensity]:
+        """EM once more, with missing entries that are what the density expects and not means over rows; and the noise.
+
+        The density is of all columns, and its noise that of the entries that are known.
+        """
+        rotation, holes = self._rotation, self._holes
+        some = self._sampled(_CHOICE_ROWS_MISSING)
+        for number in range(times + 1):
+            density = ManifoldDensity.of(Rows(self._known[some]), rotation.lifted(fit.map))
+            if number == times or fit.status == "interrupted":
+                break
+            self._X[holes] = rotation.leading(density.filled(Rows(self._known[holes])))
+            fit = self._resumed(fit.map, fit.map.basis, fit.penalty, density.variance)
+        return fit, density
+
+    def by_known_entries(self, fit: ManifoldFit) -> ManifoldFit:
+        """A fit to filled components as one to all columns, with places and costs by the entries that are known."""
+        f = self._rotation.lifted(fit.map)
+        rows = Rows(self._known)
+        holes, whole = rows.divided()
+        Z, costs = fit.Z.copy(), fit.costs.copy()
+        costs[whole] += self._rotation.left_out(self._known[whole])
+        found = project(rows.part(holes), f, start=fit.Z[holes], n_starts=1)
+        Z[holes], costs[holes] = found.Z, found.costs
+        objective = fit.objective - float(fit.costs.mean()) + float(costs.mean())
+        history = [objective] if fit.history[-1] == fit.objective else fit.history
+        return replace(fit, map=f, Z=Z, costs=costs, objective=objective, history=history)
 
     def _ended(self, soft: ManifoldFit, variance: float) -> tuple[ManifoldFit, str]:
         """A soft fit with hard iterations at its end, if these are wanted; and what it is called."""
         wanted = self._parameters["assignment"]
         if wanted == "soft" or (wanted == "auto" and soft.Z.shape[1] > 1):
             return soft, "soft"
-        end = hard_end(self._X, soft, self._parameters["callback"])
+        # By the entries that are known, unless they would have to be those of components.
+        X = self._X if self._rotation.components is not None else self._known
+        end = hard_end(X, soft, self._parameters["callback"])
         if wanted == "auto" and share_moved(soft.map, end.map, variance) > _SHARE_MOVED:
             return replace(soft, status=end.status), "soft"
         return end, "both"
@@ -254,8 +316,10 @@ class _Trainer:
         some_rows = filled(X[some])
         left = self._choices()
         dimensions = range(1, min(_MOST_COMPONENTS, X.shape[1]) + 1)
+        # Rows that are held out have the entries that are known, but for those whose components are looked at.
+        held_out = X if self._rotation.components is not None else self._known
         choice = ModelChoice(
-            X[some],
+            held_out[some],
             some_rows,
             cache(lambda space, width: self._basis_for(space, width, some_rows)),
             lambda space: self._starts(space, some, some_rows),
@@ -263,6 +327,7 @@ class _Trainer:
             None if "width" in left else [_hashable(parameters["width"])],
             PENALTIES if "penalty" in left else [self._settings.penalty],
             soft=self._soft,
+            drops_circles=isinstance(parameters["init"], str) and {"width", "topology"} <= set(left),
             verbose=parameters["verbose"],
             callback=parameters["callback"],
             random_state=self._rng,

