@@ -118,8 +118,9 @@ class ModelChoice:
     climbed if the paired gain in log density per row exceeds two standard errors, and the first number of coordinates
     that gains nothing is the last. A few rows that lie elsewhere do not tell that a table is not flat: the gain over
     the mean is trimmed. And a density may be better for other reasons than a curve: a manifold must also gain upon
-    places on the plane that are normal rather than even. Among manifolds of as many circles there is no such rule: the
-    best on held-out rows is taken; each circle more must gain two standard errors. All starts, in all spaces, are fitted with one width and two penalties. From the best of these,
+    places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out
+    rows is taken, but a circle must gain two standard errors upon the manifold without this coordinate. All starts, in
+    all spaces, are fitted with one width and two penalties. From the best of these,
     penalties and then widths are followed as long as the density of the held-out rows rises, each from the map before
     it: narrow kernels and small penalties fold what is not unfolded yet.
 
@@ -250,20 +251,16 @@ class ModelChoice:
         return True, verdict
 
     def _best_manifold(self, spaces: Sequence[LatentSpace]) -> Candidate:
-        """The best with as few circles as the gain of each is clear: one that closes nothing fits nearly as well."""
-        best = self._best_in(spaces[0])
-        for space in spaces[1:]:
-            candidate = self._best_in(space)
-            if _is_clearly_better(candidate, best) and self._closes(candidate):
-                best = candidate
-        return best
+        """The best on held-out rows, of those whose circles close something."""
+        found = sorted((self._best_in(space) for space in spaces), key=lambda c: -c.held_out)
+        return next((each for each in found if self._closes(each)), found[0])
 
     def _closes(self, manifold: Candidate) -> bool:
         """Whether a manifold is clearly better than the best without its first circle.
 
         Rows around a loop lie on a torus, too: thin, and wound around the loop.
         """
-        if manifold.n_components == 1 or not self.drops_circles:
+        if manifold.n_components == 1 or "circle" not in manifold.topology or not self.drops_circles:
             return True
         without = self._best_in(LatentSpace(manifold.topology[1:]))
         return _is_clearly_better(manifold, without)

@@ -53,16 +53,15 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for open curves. "l1" and "group_l1" take penalty Σ|α_jc| and penalty Σ_j ||α_j|| instead: few nodes remain.
     topology : "interval", "circle", tuple of these or "auto"
         Of all coordinates, or of each: ("interval", "circle") is a cylinder, ("circle", "circle") a torus. "auto"
-        chooses the number of circles by held-out likelihood, as it does the width; circles come first, and each must gain
-        two standard errors, also upon manifolds without this coordinate: a loop on a map of two is no torus. Where there is
-        no choice (see Notes) it stands for intervals.
+        chooses the number of circles by held-out likelihood, as it does the width; circles come first. One
+        must gain two standard errors upon the manifold without this coordinate: a loop on a map of two is no torus.
+        Where there is no choice (see Notes) it stands for intervals.
     linear_part : bool
         Whether f has a linear part without a penalty: from principal components, for a large penalty, to a manifold.
     n_rotated : int, None or "auto"
         Number of leading principal components that the manifold is fitted to; f maps to all columns, in the span of
-        these. "auto": where there are more than 40 columns as many as hold 95 % of the variance, from 40 to 100, and
-        no others than noise of equal variance in all columns would leave; all columns if the cost is not squared, or
-        entries are missing in a hard fit. None: all columns as they are.
+        these. "auto": where there are more than 40 columns as many as hold 80 % of the variance, from 40 to 100;
+        all columns if the cost is not squared, or entries are missing in a hard fit. None: all columns as they are.
     init : "auto", {"pca", "isomap", "eigenmaps"} or array of shape (m, n_components)
         Start. "auto": each of the three for ten iterations, and then the best; where a model is chosen, principal
         components and Isomap with 8 neighbours, for curves also with 5 and 12. More than 3000 rows are started from a
@@ -153,9 +152,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     of .036 became .047 (``benchmarks/manifold_defaults.py``).
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
-    with a smaller error, `impute` fills them. A model is chosen on rows that are filled by means over near rows; EM
-    then goes on twice from rows that are filled by the density, whose noise is that of the known entries alone. The objective is not convex: its minimum depends on the start. Time is
-    linear in the number of rows; memory is about that of two copies of the data and n_components / 2 more, and 20 MB
+    with a smaller error, `impute` fills them. A model is chosen on the complete rows if these are the half of all, or
+    on rows that are filled by means over near rows. EM then goes on with rows that are filled by the manifold, twice,
+    and the noise is that of the known entries alone. The objective is not convex: its minimum depends on the start.
+    Time is linear in the number of rows; memory is about that of two copies of the data and n_components / 2 more, and 20 MB
     for the starts. [Smola2001]_, [Smola1998]_, section 5.3.
 
     Examples

@@ -19,9 +19,10 @@ from mercer.quantizers.costs import Cost
 
 Array = NDArray[Any]
 
-# Columns that are left as they are, and the fewest and most components of more. Where components beyond the fewest hold
-# next to nothing they change maps little, and cost time; many make isotropic noise too small for the leading ones.
-_FEW, _MOST, _SHARE = 40, 100, 0.95
+# The fewest and most components of more columns, and the share of the variance that they are to hold. Where the fewest
+# hold it more change maps little, or make isotropic noise too small for the leading ones; the rest is less than what a
+# map of few coordinates leaves of such rows.
+_FEW, _MOST, _SHARE = 40, 100, 0.8
 # Rows and columns up to which components are found by an eigenproblem.
 _DENSE = 2000
 
@@ -114,23 +115,14 @@ def rotation_of(X: Array, n_components: int | None, random_state: Any = None) ->
 
 
 def automatic_n_rotated(X: Array) -> int | None:
-    """None where there are no more than 40 columns, or entries are missing; else the number of components.
-
-    As many as hold 95 % of the variance, from 40 to 100. Those whose variance is what noise of equal variance in all
-    columns would have as its largest in so many rows, s² (1 + √(d / m))² [Marchenko1967]_, add nothing that a manifold
-    could follow: they do not count.
-    """
+    """As many as hold 80 % of the variance, from 40 to 100; None if there are no more than 40 columns, or holes."""
     m, d = X.shape
     if d <= _FEW or np.isnan(X).any():
         return None
     with single_threaded_blas:
-        total = float(np.einsum("ij,ij->", X, X))
-        held = np.einsum("ij,ij->j", *2 * [X @ _principal_directions(X, min(_MOST, m - 1, d), 0).T])
-    enough = int(np.searchsorted(np.cumsum(held), _SHARE * total)) + 1
-    left = total - np.cumsum(held)
-    noise = left / np.maximum(min(m, d) - np.arange(1, len(held) + 1), 1) * (1 + np.sqrt(d / m)) ** 2 * min(m, d) / d
-    signals = int(np.count_nonzero(held[1:] > noise[:-1])) + 1
-    return max(_FEW, min(enough, signals, len(held)))
+        held = np.sum((X @ _principal_directions(X, min(_MOST, m - 1, d), 0).T) ** 2, axis=0)
+    enough = np.searchsorted(np.cumsum(held), _SHARE * np.einsum("ij,ij->", X, X)) + 1
+    return max(_FEW, min(int(enough), _MOST))
 
 
 def _principal_directions(X: Array, k: int, rng: Any) -> Array:

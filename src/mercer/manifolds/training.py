@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from mercer.manifolds.affine_maps import unchanged_fit
 from mercer.manifolds.density import ManifoldDensity
 from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
-from mercer.manifolds.latent_map import LatentBasis
+from mercer.manifolds.latent_map import LatentBasis, LatentMap
 from mercer.manifolds.latent_space import PERIOD, LatentSpace, latent_space
 from mercer.manifolds.model_choice import PENALTIES, Candidate, ModelChoice
 from mercer.manifolds.projection import Rows, project
@@ -29,8 +29,8 @@ Array = NDArray[Any]
 ASSIGNMENTS = ("auto", "soft", "both", "hard")
 # Rows that starts are found and compared on, and models chosen on; fewer if entries are missing, which takes longer.
 _START_ROWS, _CHOICE_ROWS, _CHOICE_ROWS_MISSING = 3000, 1500, 250
-# How often missing entries are filled anew, by the density, and EM goes on from there.
-_REFILLS = 2
+# The projections that missing entries are filled by.
+_ROUGHLY: Any = {"n_starts": 1, "max_steps": 20, "tol": 1e-6}
 # With fewer rows, folds say nothing.
 _FEWEST_ROWS = 50
 # EM ends when a step gains so many times `tol` in log density per entry: of curves, and of surfaces, which take longer.
@@ -188,7 +188,7 @@ class _Trainer:
     def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
         going_on = self._soft and fit.status != "interrupted" and fit.penalty > 0
         if len(self._holes):
-            fit, density = self._refilled(fit, _REFILLS if going_on else 0)
+            fit, density = self._refilled(fit, again=going_on)
         else:
             some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
             density = ManifoldDensity.of(Rows(self._X[some]), fit.map)
@@ -197,19 +197,25 @@ class _Trainer:
             fit, assignment = self._ended(fit, density.variance)
         return Training(fit, density, init, assignment, **more)
 
-    def _refilled(self, fit: ManifoldFit, times: int) -> tuple[ManifoldFit, ManifoldDensity]:
-        """EM once more, with missing entries that are what the density expects and not means over rows; and the noise.
+    def _fill(self, f: LatentMap) -> None:
+        """Give rows the entries of the nearest points of a map where they have none of their own.
 
-        The density is of all columns, and its noise that of the entries that are known.
+        Expectations would lie off the map, and bring it there, where known entries suit several of its places.
         """
-        rotation, holes = self._rotation, self._holes
+        holes, lifted = self._holes, self._rotation.lifted(f)
+        if len(holes):
+            known = self._known[holes]
+            images = lifted(project(Rows(known), lifted, **_ROUGHLY).Z)
+            self._X[holes] = self._rotation.leading(np.where(np.isnan(known), images, known))
+
+    def _refilled(self, fit: ManifoldFit, *, again: bool) -> tuple[ManifoldFit, ManifoldDensity]:
+        """EM once more with filled rows; and the density of all columns, with the noise of entries that are known."""
         some = self._sampled(_CHOICE_ROWS_MISSING)
-        for number in range(times + 1):
-            density = ManifoldDensity.of(Rows(self._known[some]), rotation.lifted(fit.map))
-            if number == times or fit.status == "interrupted":
-                break
-            self._X[holes] = rotation.leading(density.filled(Rows(self._known[holes])))
+        density = ManifoldDensity.of(Rows(self._known[some]), self._rotation.lifted(fit.map))
+        if again:
+            self._fill(fit.map)
             fit = self._resumed(fit.map, fit.map.basis, fit.penalty, density.variance)
+            density = ManifoldDensity.of(Rows(self._known[some]), self._rotation.lifted(fit.map), density.variance)
         return fit, density
 
     def by_known_entries(self, fit: ManifoldFit) -> ManifoldFit:
@@ -313,6 +319,9 @@ class _Trainer:
         """Choose on some of the rows, then fit all of them."""
         parameters, X = self._parameters, self._X
         some = self._sampled(_CHOICE_ROWS if self._complete else _CHOICE_ROWS_MISSING)
+        whole = np.setdiff1d(some, self._holes)
+        if 2 * len(whole) >= len(some) and len(whole) >= _FEWEST_ROWS:
+            some = whole
         some_rows = filled(X[some])
         left = self._choices()
         dimensions = range(1, min(_MOST_COMPONENTS, X.shape[1]) + 1)
@@ -361,6 +370,7 @@ class _Trainer:
         if q == 2 and not isinstance(width, str):
             most = int(np.clip(np.ceil(_CELLS_PER_WIDTH * PERIOD / np.min(width)), *_CELLS))
             basis = basis.with_cells(most)
+        self._fill(best.map)
         # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
         return self._resumed(best.map, basis, best.penalty * share, best.variances[0])
 
