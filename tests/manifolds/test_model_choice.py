@@ -345,6 +345,3 @@ def test_a_loop_on_a_map_of_two_coordinates_is_no_torus(turned):
     assert model.topology_ != ("circle", "circle")
     assert model.embedding_.shape == (500, 2)
     assert PrincipalManifold(1, topology="auto", random_state=0).fit(X).topology_ == ("circle",)
-    b = rng.uniform(0, 2 * np.pi, 500)
-    X = np.column_stack([np.cos(a), np.sin(a), np.cos(b), np.sin(b)]) + 0.05 * rng.normal(size=(500, 4))
-    assert PrincipalManifold(2, topology="auto", random_state=0).fit(X).topology_ == ("circle", "circle")

@@ -150,7 +150,7 @@ def test_as_many_components_as_hold_most_of_the_variance():
     assert 40 < n <= 100
     assert rotation_of(pulse, n).error < 0.21 < rotation_of(pulse, 40).error
     assert automatic_n_rotated(wide(200, 300)) == 40
-    assert automatic_n_rotated(rng.normal(size=(200, 300))) == 100
+    assert automatic_n_rotated(rng.normal(size=(400, 600))) == 100
     assert automatic_n_rotated(pulse[:, :40]) is None
 
 

@@ -155,8 +155,8 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     with a smaller error, `impute` fills them. A model is chosen on the complete rows if these are the half of all, or
     on rows that are filled by means over near rows. EM then goes on with rows that are filled by the manifold, twice,
     and the noise is that of the known entries alone. The objective is not convex: its minimum depends on the start.
-    Time is linear in the number of rows; memory is about that of two copies of the data and n_components / 2 more, and 20 MB
-    for the starts. [Smola2001]_, [Smola1998]_, section 5.3.
+    Time is linear in the number of rows; memory is about that of two copies of the data and n_components / 2 more, and
+    20 MB for the starts. [Smola2001]_, [Smola1998]_, section 5.3.
 
     Examples
     --------
