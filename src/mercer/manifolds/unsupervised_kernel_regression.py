@@ -71,9 +71,10 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale
         by the objective. Of several, all descend for 10 iterations, the better half of them for 20 and the better half
         of these for 60; the one with the least objective is taken. More than 3000 rows are started from a sample of so
-        many, see Notes. "manifold" is a soft principal manifold with settings by rule; "auto" takes it for surfaces of
-        500 to 10,000 complete rows of numbers, with the Gaussian kernel and neighbours left out, if its objective is
-        less than 0.9 times those of "isomap-12" and "pca" before any descent; it is then the only one in the table.
+        many, see Notes. "manifold" is a soft principal manifold with settings by rule. For surfaces of 500 rows of
+        numbers and more, with the Gaussian kernel and neighbours left out, "auto" has but three starts, "pca",
+        "manifold" and "isomap-12", on 2000 rows at most; if the objective of the manifold is less than 0.9 times those
+        of the others before any descent it is taken at once, and is then the only one in the table.
     optimizer : {"auto", "rprop", "lbfgs", "rprop+lbfgs"}
         "auto": "rprop" if neighbours are left out, else both.
     homotopy : bool or sequence of float
@@ -96,8 +97,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     verbose : bool
         Whether to show a progress bar.
     callback : callable, optional
-        Called as callback(n_iter, fit) with a `LatentFit` after each iteration on all rows; ends the fit if it returns
-        True.
+        Called as callback(n_iter, fit) with a `LatentFit` after each iteration, and in the search of a start after each
+        of several, with their number and the rows that are looked at; ends the fit if it returns True, as Ctrl-C does.
+        Then `status_` is "interrupted", the points are the best so far, and what was not compared is not in the table.
     random_state : int, RandomState or None
         Chooses the sample of many rows.
 
@@ -111,8 +113,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         What was minimised, in the end, and at the start and after each iteration on all rows: it never rises, and
         begins with what `candidates_` tells of the start, if this was of all rows. With a homotopy it begins with the
         start that was shrunk, and iterations of the homotopy come first. If pieces were brought together in the end,
-        the objective may be a little above the last of them, by 5 % at most. From the start "manifold" all iterations
-        but the last ten are by lists of 64 latent neighbours, in single precision, and count as one.
+        the objective may be a little above the last of them, by 5 % at most. Fits with three starts, or from
+        "manifold", descend by lists of latent neighbours, in single precision, which counts as one iteration; up to
+        3000 rows ten by all pairs follow. Of more rows objectives and `leave_one_out_error_` are by such lists, too.
     leave_one_out_error_ : float
         Eq. (10) in the end, whatever was minimised.
     n_iter_, status_ : int, str
@@ -169,17 +172,20 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     from there with shorter steps lowers it by up to a tenth, and takes the surface from the truth: in one draw from
     0.0129 to 0.0152 on the arc (300 x 0.2), and from 0.0027 to 0.0029 on the S-sheet (300 x 0.1).
 
-    Rows may have missing entries, NaN: each column is averaged over the rows where it is known. The objective is not
+    Rows may have missing entries, NaN: each column is averaged over the rows where it is known, and `impute` fills
+    them. Lists need complete rows: missing entries are then those of the surface, but for the last iterations. Rows are
+    centred, and divided by one number, before anything else. The objective is not
     convex: its minimum depends on the start. Time of an iteration is O(N² d) for the Gaussian kernel, and O(d) for each
     pair of rows within reach for the quartic one; memory is a few copies of the data.
 
-    More than 3000 rows (10,000 from the start "manifold") are fitted by way of a sample of 3000: the others are
-    projected on its surface, as new ones are, and few iterations on all follow, with a kernel that is narrower by
-    (N / 3000)^(1 / (n_components + 4)). Given
-    coordinates, rows of a feature kernel and a warm start are fitted at once. An iteration with the quartic kernel then
-    takes O(N^(5/3)) time for two coordinates. Fewer rows within reach take less, and follow the noise: 20,000 rows of
-    the spiral make a curve of 1.06 times its true length with 390 in reach and 91 of these left out, of 3.3 times with
-    105 and 20. Beyond some 20,000 rows take the quartic kernel: `benchmarks/ukr.py large` has times and errors.
+    More than 3000 rows (2000 with three starts) are fitted by way of a sample of so many: the others are projected
+    on its surface, as new ones are, and few iterations on all follow, with a kernel that is narrower by (N /
+    3000)^(1 / (n_components + 4)). With three starts, an iteration takes time that is linear in the rows, and of
+    more than 20,000 rows 10,000 make the surface, which the others are projected on. Given coordinates, rows of a
+    feature kernel and a warm start are fitted at once. An iteration with the quartic kernel then takes O(N^(5/3))
+    time for two coordinates. Fewer rows within reach take less, and follow the noise: 20,000 rows of the spiral
+    make a curve of 1.06 times its true length with 390 in reach and 91 of these left out, of 3.3 times with 105 and
+    20. `benchmarks/ukr.py large` has times and errors of the quartic kernel.
 
     Examples
     --------
