@@ -37,7 +37,7 @@ Array = NDArray[Any]
 _FEWEST_ROWS = 4
 # Of more rows than the first number so many make the surface as the second, and the others are projected on it: on new
 # rows of a sheet in 30 columns that loses 1.44 % instead of 1.43 % with twice as many, in two thirds of the time.
-_MOST_REGRESSED, _REGRESSED = 20_000, 10_000
+MOST_REGRESSED, _REGRESSED = 20_000, 10_000
 # Columns of the table of starts that are values of the objective.
 _ERRORS = {"objective", "leave_one_out_error", "descended"}
 
@@ -268,7 +268,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _regressed(self, settings: Settings, n_rows: int) -> Array | None:
         """Positions of the rows that the surface is made of, where these are not all."""
-        if not settings.fast or n_rows <= _MOST_REGRESSED:
+        if not settings.fast or n_rows <= MOST_REGRESSED:
             return None
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(n_rows, _REGRESSED, replace=False))

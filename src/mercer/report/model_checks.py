@@ -45,6 +45,7 @@ from mercer.manifolds.ukr.quartic import NeighbourPairs
 from mercer.manifolds.ukr.rows import DataRows
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.units import LatentUnits
+from mercer.manifolds.unsupervised_kernel_regression import MOST_REGRESSED
 from mercer.quantizers.costs import SquaredCost
 from mercer.report.model_archives import Refused
 from mercer.report.stored_values import (
@@ -239,7 +240,8 @@ def _kernel_regression(regression: UnsupervisedKernelRegression, d: int, q: int)
     kernel = equal(regression, "density_kernel", "gaussian", "quartic")
     equal(regression, "feature_kernel", None)
     n = len(floats(regression, "embedding_", None, q))
-    n_made = len(floats(regression, "_Z", None, q))  # of many rows some make the surface
+    # Of many rows some make the surface.
+    n_made = len(floats(regression, "_Z", n if n <= MOST_REGRESSED else None, q))
     floats(part(regression, "_training", DataRows), "points", n, d, missing=True)
     number(regression, "density_threshold_")
     number(regression, "_unit", positive=True)
