@@ -77,14 +77,14 @@ def fitted_map(method, settings):
         warnings.simplefilter("ignore")
         estimator.fit(X)
     distances_of(estimator, X, False)
-    return MapModel(estimator, schema, method, METHODS[method].takes_missing, settings.dim, 1.0, "kind")
+    return MapModel(estimator, schema, method, METHODS[method].takes_missing, settings.n_coordinates, 1.0, "kind")
 
 
 def specimens():
     """Model files by name."""
     files = {}
     for name, (method, settings) in MAPS.items():
-        files[name] = Specimen("map", settings.dim, model_bytes(stored_map(fitted_map(method, settings))))
+        files[name] = Specimen("map", settings.n_coordinates, model_bytes(stored_map(fitted_map(method, settings))))
     for name, (target, settings) in MACHINES.items():
         problem = LearningProblem.read(table_from_frame(table()), target)
         files[name] = Specimen("machine", 0, model_bytes(stored_machine(fit_machine(problem, settings).model)))
