@@ -34,7 +34,7 @@ def seventy_two_images(rng):
         c, s = np.cos(angle), np.sin(angle)
         u, v = c * x + s * y, c * y - s * x
         blob = np.exp(-((u - 0.5) ** 2 + v**2) / 0.05)
-        bars = 0.6 * (np.abs(v) < 0.1) * (u < 0.2) * (u > -0.7) + 0.3 * (np.abs(u + 0.4) < 0.08) * (np.abs(v) < 0.5)
+        bars = 0.6 * np.exp(-((v / 0.15) ** 2) - ((u + 0.25) / 0.5) ** 4) + 0.3 * np.exp(-(((u + 0.4) / 0.15) ** 2) - (v / 0.5) ** 4)
         images.append((blob + bars).ravel())
     return pl.DataFrame(np.round(np.array(images), 4), schema=[f"pixel_{i // 32}_{i % 32}" for i in range(1024)])
 

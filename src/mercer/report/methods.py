@@ -140,7 +140,10 @@ def _kernel_regression(settings: MapSettings, n_rows: int) -> UnsupervisedKernel
 
 def _settled_kernel_regression(estimator: UnsupervisedKernelRegression, rows: Array) -> UnsupervisedKernelRegression:
     settled: UnsupervisedKernelRegression = clone(estimator)
-    return settled.set_params(init=estimator.embedding_[rows], optimizer="rprop", max_iter=_SETTLED_ITERATIONS)
+    return settled.set_params(
+        init=estimator.embedding_[rows], n_excluded=estimator.n_excluded_ or "auto", optimizer="rprop",
+        max_iter=_SETTLED_ITERATIONS,
+    )  # fmt: skip
 
 
 def _kernel_pca(settings: MapSettings, n_rows: int) -> KernelPCA:
