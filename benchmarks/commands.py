@@ -27,16 +27,15 @@ PAUSE = 0.05
 
 
 def seventy_two_images(rng):
-    """A blob and two bars that turn around the middle, as a folder's images would be: 72 x 1,024."""
+    """Eight spots of several sizes that turn around the middle, as a folder's images would be: 72 x 1,024."""
     y, x = np.mgrid[-1:1:32j, -1:1:32j]
+    radius, place, size = np.sqrt(rng.uniform(0, 0.7, 8)), rng.uniform(0, 2 * np.pi, 8), rng.uniform(0.1, 0.3, 8)
     images = []
     for angle in 2 * np.pi * np.arange(72) / 72:
-        c, s = np.cos(angle), np.sin(angle)
-        u, v = c * x + s * y, c * y - s * x
-        blob = np.exp(-((u - 0.5) ** 2 + v**2) / 0.05)
-        bars = 0.6 * np.exp(-((v / 0.15) ** 2) - ((u + 0.25) / 0.5) ** 4) + 0.3 * np.exp(-(((u + 0.4) / 0.15) ** 2) - (v / 0.5) ** 4)
-        images.append((blob + bars).ravel())
-    return pl.DataFrame(np.round(np.array(images), 4), schema=[f"pixel_{i // 32}_{i % 32}" for i in range(1024)])
+        u, v = radius * np.cos(place + angle), radius * np.sin(place + angle)
+        images.append(sum(np.exp(-((x - a) ** 2 + (y - b) ** 2) / c**2) for a, b, c in zip(u, v, size, strict=True)))
+    rows = np.round(np.reshape(images, (72, -1)) + 0.02 * rng.normal(size=(72, 1024)), 4)
+    return pl.DataFrame(rows, schema=[f"pixel_{i // 32}_{i % 32}" for i in range(1024)])
 
 
 def surface(rng, n=2_000, d=600):

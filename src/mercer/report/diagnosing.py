@@ -72,13 +72,18 @@ class DiagnosisResult:
 
     @property
     def verdict(self) -> str:
-        """What is the case, and what to do: by held-out rows, else by the components."""
+        """What is the case, and what to do: by held-out rows."""
         if self.has_few_rows:
             return (
                 f"with {len(self.problem.X)} rows it cannot be told whether there is anything to learn: {_FEWEST_ROWS} "
                 "or more are needed to hold some out"
             )
-        return self.model.diagnosis_.verdict if self.judged is None else self.judged.text
+        if self.judged is None:
+            return (
+                "the work was stopped before held-out rows were asked: it cannot be told yet what is complex, and what "
+                "is noise"
+            )
+        return self.judged.text
 
     @property
     def has_few_rows(self) -> bool:
@@ -87,10 +92,10 @@ class DiagnosisResult:
 
     @property
     def learning_curve(self) -> LearningCurve | None:
-        """Held-out errors against the number of rows: of the metric, else of the components."""
+        """Held-out errors against the number of rows, if there are any."""
         if self.has_few_rows:
             return None
-        return self.model.diagnosis_.learning_curve if self.judged is None else self.judged.curve
+        return None if self.judged is None else self.judged.curve
 
     @property
     def evidence(self) -> list[str]:
@@ -99,7 +104,7 @@ class DiagnosisResult:
             return []
         of_components = self.model.diagnosis_.evidence
         if self.judged is None:
-            return of_components
+            return [f"a first look at a few Gaussians, without a metric and without boosted trees: {of_components[0]}"]
         measure = "the variance" if self.problem.target.classes is None else "the classes"
         contradictions = [line for line in of_components if line.startswith("equal rows")]
         return [*self.judged.evidence(measure), of_components[0], *contradictions]
