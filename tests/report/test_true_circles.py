@@ -59,3 +59,10 @@ def test_groups_are_no_closed_loop():
     assert "4 separate groups" in result.verdict
     assert result.embedding.shape[1] == 2
     assert set(result.model.estimator.topology_) == {"interval"}
+
+
+def test_a_plane_is_no_curved_surface():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    result = make_map(table_from_frame(pl.DataFrame(X)), MapSettings())
+    assert result.verdict.startswith("The map has as many coordinates as the table has columns")
+    assert result.model.method == "pca"

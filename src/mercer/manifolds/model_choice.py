@@ -27,7 +27,7 @@ from mercer.quantizers.costs import SquaredCost
 Array = NDArray[Any]
 
 # Widths that are tried, by the number of coordinates, those of them that are tried first, and penalties.
-WIDTHS = ((0.1, 0.17, 0.28, 0.48, 0.8, 1.4), (0.1, 0.14, 0.2, 0.34, 0.58, 1.0), (0.45, 0.6, 0.77, 1.0))
+WIDTHS = ((0.035, 0.06, 0.1, 0.17, 0.28, 0.48, 0.8, 1.4), (0.1, 0.14, 0.2, 0.34, 0.58, 1.0), (0.45, 0.6, 0.77, 1.0))
 _FIRST_WIDTHS = (0.17, 0.34, 0.77)
 PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7)
 # Penalties that every start is fitted with, from the largest, which unfolds first; then the best one is followed.

@@ -44,7 +44,7 @@ def loop_or_surface(
     fit_some : callable
         The same of some of the rows, which are enough to compare shapes; of all if these are few.
     gains : callable
-        gains(loop) tells whether it gains upon a plane.
+        gains(loop) tells whether it gains upon a plane, where no surface is fitted whose choice tells it.
     X : array
         The rows, with NaN where entries are missing.
     """
@@ -59,7 +59,7 @@ def loop_or_surface(
     if not may_be:
         return fit(2, "auto"), []
     surface = fit_some(2, "auto")
-    if _is_interrupted(surface) or not _tells_as_much(loop, surface) or not gains(loop):
+    if _is_interrupted(surface) or not _tells_as_much(loop, surface):
         return fit(2, "auto"), []
     return fit(1, "circle"), [
         f"A closed loop needs one coordinate: its mean log density of held-out rows is {_best(loop):.4g}, that of the "

@@ -130,6 +130,11 @@ class MapChoice:
             return self._after_interruption(manifold)
         shape = _SHAPES.get(tuple(sorted(manifold.estimator.topology_)), "a curved space")
         if not manifold.is_flat:
+            if manifold.embedding.shape[1] >= self.X.shape[1]:
+                return "pca", (
+                    "The map has as many coordinates as the table has columns: it shows the rows as they are, turned "
+                    "to their principal components."
+                ), how  # fmt: skip
             if self.groups.are_many:
                 n = len(self.groups.shares)
                 return "manifold", f"The rows fall into {n} separate groups: the map lays them out side by side.", how
