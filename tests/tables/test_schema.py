@@ -184,3 +184,13 @@ def test_few_of_many_columns_that_cannot_be_used_are_named():
     frame = pl.DataFrame({f"c{i}": [1.0] * 5 for i in range(400)})
     with pytest.raises(InputError, match=r"c7 is not used: it is the same in all rows\. And so on\.$"):
         learned(frame)
+
+
+def test_thousands_alone_prove_the_decimal_mark():
+    rows = {"x": [f"{i}.5" for i in range(20)], "z": [f"{i * 3 % 7}.25" for i in range(20)]}
+    schema, _ = TableSchema.learn(table_from_frame(pl.DataFrame(rows)), [])
+    new = table_from_frame(pl.DataFrame({"x": ["1.234.567", "2.000.000"], "z": ["1.5", "2.5"]}))
+    with pytest.raises(
+        InputError, match='x holds "1.234.567", whose decimal mark is ",", where the rows of the model had'
+    ):
+        schema.check_writing(new)

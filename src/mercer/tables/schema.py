@@ -227,10 +227,11 @@ class TableSchema:
     def _check_mark(series: pl.Series, decimal: str) -> None:
         proven = proven_decimal(series) if series.dtype == pl.String else None
         if proven not in (None, decimal):
-            example = series.drop_nulls().filter(series.drop_nulls().str.contains(proven, literal=True))[0].strip()
+            # Which may have thousands alone, such as 1.234.567.
+            example = next(text for text in series.drop_nulls() if proven_decimal(pl.Series([text])) == proven).strip()
             raise InputError(
-                f'{series.name} has decimal marks as in "{example}", where the rows of the model had "{decimal}"; give '
-                f'--decimal "{proven}", or write them alike.'
+                f'{series.name} holds "{example}", whose decimal mark is "{proven}", where the rows of the model had '
+                f'"{decimal}"; give --decimal "{proven}", or write them alike.'
             )
 
     def n_missing(self, X: Array) -> int:
