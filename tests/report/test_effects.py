@@ -45,3 +45,10 @@ def test_effects_on_classes():
     assert list(rise.means) == ["low"]
     assert rise.means["low"][0] > 0.9 > 0.1 > rise.means["low"][-1]
     assert b"The mean probability of low over 100 rows" in machine_files(result, "mercer fit")["report.html"]
+
+
+def test_columns_of_numbers_that_cannot_be_drawn_have_no_effect():
+    x = np.random.default_rng(0).normal(size=60)
+    frame = pl.DataFrame({"huge": 1.7e308 * np.sign(x), "x": x, "y": x**2})
+    result = fit_machine(LearningProblem.read(table_from_frame(frame), "y"), MachineSettings(kernel="linear"))
+    assert [effect.column for effect in effects(result.model, result.problem.X, ["huge", "x"])] == ["x"]

@@ -18,6 +18,8 @@ _ROWS, _PLACES, _MOST_LEVELS = 100, 21, 12
 _ENDS = (0.02, 0.98)
 # Curves of more classes cannot be told apart.
 _MOST_CLASSES = 5
+# Larger numbers cannot be drawn: the length of an axis would overflow.
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def effects(model: MachineModel, X: Array, columns: list[str], seed: int = 0) ->
         predicted = model.predict(rows)
         means = {name: predicted[key].to_numpy().reshape(len(places), -1).mean(axis=1) for name, key in shown.items()}
         names = model.schema.frame(rows[:: len(some)])[column].to_list()
-        found.append(Effect(column, names, means))
+        if not any(isinstance(name, float) and abs(name) > _LARGEST for name in names):
+            found.append(Effect(column, names, means))
     return found
 
 
