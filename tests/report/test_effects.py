@@ -52,3 +52,13 @@ def test_columns_of_numbers_that_cannot_be_drawn_have_no_effect():
     frame = pl.DataFrame({"huge": 1.7e308 * np.sign(x), "x": x, "y": x**2})
     result = fit_machine(LearningProblem.read(table_from_frame(frame), "y"), MachineSettings(kernel="linear"))
     assert [effect.column for effect in effects(result.model, result.problem.X, ["huge", "x"])] == ["x"]
+
+
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime("us"), pl.Time, pl.Duration("us")])
+def test_effects_of_all_kinds_of_dates_are_drawn(dtype):
+    x = np.random.default_rng(0).uniform(0, 80_000, size=60)
+    days = pl.Series(x).cast(pl.Int64)
+    when = (days * {pl.Time: 10**9, pl.Date: 1}.get(dtype, 10**6)).cast(pl.Int32 if dtype == pl.Date else pl.Int64)
+    frame = pl.DataFrame({"when": when.cast(dtype), "y": np.sin(x / 20_000)})
+    result = fit_machine(LearningProblem.read(table_from_frame(frame), "y"))
+    assert machine_files(result, "mercer fit")["report.html"].count(b"<svg") == 2

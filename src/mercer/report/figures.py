@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import re
 import warnings
@@ -272,11 +273,11 @@ def effects_picture(effects: list[Effect]) -> Markup:
         grid = picture.figure.subplots(n_down, n_across, sharey=True, squeeze=False)
         for ax, effect in zip(grid.flat, effects, strict=False):
             is_category = isinstance(effect.places[0], str)
-            places = list(range(len(effect.places))) if is_category else effect.places
+            places, unit = _on_axis(effect.places)
             for color, (name, means) in zip(COLORS, effect.means.items(), strict=False):
                 ax.plot(places, means, color=color, marker="o" if len(places) <= _MARKED else None, markersize=4,
                         linestyle="none" if is_category else "-", label=name)  # fmt: skip
-            ax.set_xlabel(effect.column)
+            ax.set_xlabel(f"{effect.column}{unit}")
             if is_category:
                 ax.set_xticks(places, [_short(place) for place in effect.places])
             if is_category or not isinstance(effect.places[0], int | float):
@@ -289,6 +290,17 @@ def effects_picture(effects: list[Effect]) -> Markup:
         if len(names) > 1:
             grid[0, 0].legend(frameon=False)
         return picture.svg()
+
+
+def _on_axis(places: list[Any]) -> tuple[list[Any], str]:
+    """Places as Matplotlib draws them, and their unit: it knows dates, but neither times of a day nor durations."""
+    if isinstance(places[0], str):
+        return list(range(len(places))), ""
+    if isinstance(places[0], dt.time):
+        return [place.hour + place.minute / 60 + place.second / 3600 for place in places], " [hours]"
+    if isinstance(places[0], dt.timedelta):
+        return [place.total_seconds() for place in places], " [seconds]"
+    return places, ""
 
 
 def _short(text: str) -> str:
