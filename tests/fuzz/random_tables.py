@@ -206,7 +206,7 @@ def _series(rng: Rng, n: int) -> pl.Series:
     days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 900, size=n)]
     makers: list[Callable[[], pl.Series]] = [
         lambda: pl.Series(x),
-        lambda: pl.Series(x.astype("f4") * np.float32(1e38)),
+        lambda: pl.Series((np.clip(x, -3.0, 3.0) * 1e38).astype("f4")),
         lambda: pl.Series(_column(rng, n), dtype=pl.String),
         lambda: pl.Series(_column(rng, n), dtype=pl.String).cast(pl.Categorical),
         lambda: pl.Series([[float(v), 2.0] for v in x], dtype=pl.List(pl.Float64)),
