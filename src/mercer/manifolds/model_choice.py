@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -120,9 +121,9 @@ class ModelChoice:
     the mean is trimmed. And a density may be better for other reasons than a curve: a manifold must also gain upon
     places on the plane that are normal rather than even. Among manifolds there is no such rule: the best on held-out
     rows is taken, but a circle must gain two standard errors upon the manifold without this coordinate. All starts, in
-    all spaces, are fitted with one width and two penalties. From the best of these,
-    penalties and then widths are followed as long as the density of the held-out rows rises, each from the map before
-    it: narrow kernels and small penalties fold what is not unfolded yet.
+    all spaces, are fitted with one width and two penalties. From the best of each space that is not two standard errors
+    behind another, penalties and then widths are followed as long as the density of the held-out rows rises, each from
+    the map before it: narrow kernels and small penalties fold what is not unfolded yet.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ class ModelChoice:
             finished = [each for each in self.candidates if each.rung == "manifold" and each.space in asked_for]
             if best is None and not finished:
                 raise
-            best = max(finished, key=lambda candidate: candidate.held_out, default=best)
+            best = max(finished, key=_density, default=best)
             words = [f"interrupted: {best}"]
         finally:
             self._progress.close()
@@ -251,9 +252,12 @@ class ModelChoice:
         return True, verdict
 
     def _best_manifold(self, spaces: Sequence[LatentSpace]) -> Candidate:
-        """The best on held-out rows, of those whose circles close something."""
-        found = sorted((self._best_in(space) for space in spaces), key=lambda c: -c.held_out)
-        return next((each for each in found if self._closes(each)), found[0])
+        """The best on held-out rows, of those whose circles close something; starts far behind are followed last."""
+        starts = sorted((self._best_start(space) for space in spaces), key=_density, reverse=True)
+        is_behind = [_is_clearly_better(starts[0], start) for start in starts]
+        near, far = ([start for start, is_far in zip(starts, is_behind, strict=True) if is_far == so] for so in (0, 1))
+        found = sorted(map(self._best_from, near), key=_density, reverse=True)
+        return next((each for each in chain(found, map(self._best_from, far)) if self._closes(each)), found[0])
 
     def _closes(self, manifold: Candidate) -> bool:
         """Whether a manifold is clearly better than the best without its first circle.
@@ -262,24 +266,45 @@ class ModelChoice:
         """
         if manifold.n_components == 1 or "circle" not in manifold.topology or not self.drops_circles:
             return True
-        without = self._best_in(LatentSpace(manifold.topology[1:]))
+        without = self._best_from(self._best_start(LatentSpace(manifold.topology[1:])))
         return _is_clearly_better(manifold, without)
 
-    def _best_in(self, space: LatentSpace) -> Candidate:
-        """The best manifold of a space."""
-        kind = min(space.n_dims, len(WIDTHS)) - 1
-        widths = WIDTHS[kind] if self.widths is None else self.widths
-        first = _FIRST_WIDTHS[kind] if self.widths is None else widths[0]
+    def _best_start(self, space: LatentSpace) -> Candidate:
+        """The best manifold of a space with the first width and penalties."""
+        widths = self._widths(space)
+        first = _FIRST_WIDTHS[_kind(space)] if self.widths is None else widths[0]
         penalties = [penalty for penalty in self.penalties if penalty in _FIRST_PENALTIES] or self.penalties[:1]
         found: list[Candidate] = []
         for name, Z in self.starts_for(space).items():
             found += self._path(space, first, penalties, name, [Z[train] for train, _ in self._folds], _FIRST)
-        best = self._followed(max(found, key=lambda c: c.held_out), widths)
+        return max(found, key=_density)
+
+    def _best_from(self, start: Candidate) -> Candidate:
+        """The best manifold of a space, from its best start."""
+        kind, widths = _kind(start.space), self._widths(start.space)
+        best = self._followed(start, widths)
         light = [penalty for penalty in self.penalties if penalty in _LIGHT]
-        if len(widths) == 1 or not light or best.width < _FROM[kind]:
+        if len(widths) == 1 or not light or best.width < _FROM[kind] or self._leaps_behind(best, light):
             return best
-        wide = max(self._path(space, _WIDE[kind], light, best.start, best, _FOLLOWED[kind]), key=lambda c: c.held_out)
+        wide = max(self._path(best.space, _WIDE[kind], light, best.start, best, _FOLLOWED[kind]), key=_density)
         return self._followed(wide, widths) if wide.held_out > best.held_out else best
+
+    def _leaps_behind(self, best: Candidate, light: Sequence[float]) -> bool:
+        """Whether one fold of several tells that wide kernels, lightly penalised, are clearly worse."""
+        if len(self._folds) == 1:
+            return False
+        kind = _kind(best.space)
+        basis, fold = self.basis_for(best.space, _WIDE[kind]), len(self._test[0].X)
+        wide, densities = best, []
+        for penalty in light:
+            f, density = self._fitted(wide, basis, penalty, _FOLLOWED[kind], 0)
+            wide = replace(wide, maps=[f], variances=[density.variance])
+            densities.append(density.log_density(self._test[0]))
+        gain, error = mean_and_error(max(densities, key=np.mean) - best.log_densities[:fold])
+        return gain < -_ERRORS * error
+
+    def _widths(self, space: LatentSpace) -> Sequence[Any]:
+        return WIDTHS[_kind(space)] if self.widths is None else self.widths
 
     def _followed(self, best: Candidate, widths: Sequence[Any]) -> Candidate:
         """The best model on the way from another: moves to settings beside it are repeated while they are better."""
@@ -301,8 +326,7 @@ class ModelChoice:
 
     def _beside(self, best: Candidate, width: Any, penalty: float) -> Candidate:
         """Another setting, from the map of the best."""
-        stopping = _FOLLOWED[min(best.n_components, len(_FOLLOWED)) - 1]
-        (candidate,) = self._path(best.space, width, [penalty], best.start, best, stopping)
+        (candidate,) = self._path(best.space, width, [penalty], best.start, best, _FOLLOWED[_kind(best.space)])
         return candidate
 
     def _is_too_fine(self, space: LatentSpace, width: Any) -> bool:
@@ -379,6 +403,15 @@ class ModelChoice:
         fit = ManifoldFit(f, found.Z, found.costs, error, [error], 0, "max_iter", penalty, SquaredCost())
         if self.callback(self._n_fits, fit):
             raise KeyboardInterrupt
+
+
+def _density(candidate: Candidate) -> float:
+    return candidate.held_out
+
+
+def _kind(space: LatentSpace) -> int:
+    """Where the constants for a number of coordinates stand."""
+    return min(space.n_dims, len(WIDTHS)) - 1
 
 
 def _check(status: str) -> None:
