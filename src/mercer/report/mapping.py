@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from mercer.report.closed_loops import gains_upon, is_closed, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
-from mercer.report.map_limits import check_rows, rotation_in_words
+from mercer.report.map_limits import cautions_about_map, cautions_about_table, check_rows, rotation_in_words
 from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings
 from mercer.report.notes import grouped
@@ -26,9 +25,8 @@ from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agree
 from mercer.report.row_groups import Groups, groups_of
 from mercer.report.seen_rows import SeenRows, far_distance
 from mercer.report.true_circles import with_true_circles
-from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
-from mercer.tables.labels import labels_of, twin_of_label
+from mercer.tables.labels import labels_of
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
@@ -37,10 +35,6 @@ Array = NDArray[Any]
 
 # With fewer columns no entry of a row can be told from the others.
 _FEWEST_COLUMNS_TO_HIDE = 4
-# A larger share of missing entries than this is worth a warning.
-_MANY_MISSING = 0.2
-# So much less continuity than principal components have is worth one, too.
-_TORN = 0.05
 # Share of the time that may be spent on results that later ones replace.
 _SHARE_OF_PUBLISHING = 0.2
 # Places between groups of rows are not far, though few rows may be near them.
@@ -221,8 +215,8 @@ class _Mapping:
         )  # fmt: skip
         return MapResult(
             self._table, model, self._rows, self._X, chosen.embedding, distances, dict(self._maps), verdict,
-            [*reasons, *self._reasons(left)], self._notes, self._all_warnings(name),
-            self._label, self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
+            [*reasons, *self._reasons(left)], self._notes, self._cautions(chosen.quality), self._label,
+            self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
 
     def _publish(self, publish: Callable[[MapResult], None] | None) -> None:
@@ -250,6 +244,11 @@ class _Mapping:
         if left:
             found.append(f"Still comparing: {', '.join(METHODS[name].words for name in left)}.")
         return found
+
+    def _cautions(self, quality: MapQuality | None) -> list[str]:
+        """What to be careful with: in the table, on the map that was chosen, and of the fits."""
+        about_table = cautions_about_table(self._table, self._schema, self._X, self._label)
+        return [*about_table, *cautions_about_map(quality, self._maps["pca"].quality), *self._warnings]
 
     @cached_property
     def _groups(self) -> Groups:
@@ -390,46 +389,6 @@ class _Mapping:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return measure(method, estimator, self._X, self._held_out, hides=self._hides)
-
-    # Words -----------------------------------------------------------------------------------------------------------
-
-    def _all_warnings(self, name: str) -> list[str]:
-        found = []
-        missing = np.isnan(self._X).mean()
-        if missing > _MANY_MISSING:
-            found.append(f"{100 * missing:.0f}% of the entries are missing: coordinates of rows are less certain.")
-        n_lost = self._table.frame.height - len(self._rows)
-        if n_lost:
-            lost = counted(n_lost, "row has no usable entry and is", "rows have no usable entry and are")
-            found.append(f"{lost} not on the map.")
-        twin = twin_of_label(self._table, self._schema, self._label)
-        if twin:
-            found.append(
-                f"{twin} says the same as the label {self._label}: the map may show nothing but that. Leave it out "
-                f"with --drop {shlex.quote(twin)}."
-            )
-        if len(self._X) < 50:
-            found.append(f"{len(self._X)} rows are few: with fewer than 50, nothing is chosen by held-out rows.")
-        quality = self._maps[name].quality
-        if quality is not None and quality.trustworthiness < 0.8:
-            found.append(
-                f"Many neighbours on the map are no neighbours in the table: trustworthiness is "
-                f"{100 * quality.trustworthiness:.0f}%, and {100 * quality.shared_neighbours:.0f}% of the nearest rows "
-                "are the same. Look at more coordinates."
-            )
-        if quality is not None and quality.hidden_entries > 1.0:
-            found.append("The map guesses hidden entries worse than their means do: fill no missing entries with it.")
-        return [*found, *self._torn(name), *self._warnings]
-
-    def _torn(self, name: str) -> list[str]:
-        """Curved maps may tear apart what belongs together: then principal components are worth a look."""
-        quality, pca = self._maps[name].quality, self._maps["pca"].quality
-        if quality is None or pca is None or pca.continuity - quality.continuity <= _TORN:
-            return []
-        return [
-            f"The continuity of the map is {100 * quality.continuity:.0f}%, that of principal components "
-            f"{100 * pca.continuity:.0f}%: it may have torn groups apart. Compare both with the menu of the map."
-        ]
 
 
 def _wanted(settings: MapSettings, n_rows: int) -> tuple[list[str], list[str]]:
