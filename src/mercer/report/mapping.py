@@ -18,7 +18,7 @@ from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
 from mercer.report.map_limits import cautions_about_map, cautions_about_table, check_rows, rotation_in_words
 from mercer.report.map_models import MapModel, distances_of
-from mercer.report.methods import METHODS, MapMethod, MapSettings
+from mercer.report.methods import METHODS, MapMethod, MapSettings, methods_in_words
 from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
 from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, places_of
@@ -236,13 +236,12 @@ class _Mapping:
         if manifold is not None:
             found += rotation_in_words(manifold.estimator, self._X.shape[1])
         if self._no_circles:
-            words = ", ".join(METHODS[name].words for name in self._no_circles)
-            found.append(f"Not compared, since it knows no circles: {words}.")
+            found.append(f"Not compared, since it knows no circles: {methods_in_words(self._no_circles)}.")
         if self._slow:
-            words = ", ".join(METHODS[name].words for name in self._slow)
-            found.append(f"Not compared, since it takes long with so many rows: {words}. --thorough adds it.")
+            slow = methods_in_words(self._slow)
+            found.append(f"Not compared, since it takes long with so many rows: {slow}. --thorough adds it.")
         if left:
-            found.append(f"Still comparing: {', '.join(METHODS[name].words for name in left)}.")
+            found.append(f"Still comparing: {methods_in_words(left)}.")
         return found
 
     def _cautions(self, quality: MapQuality | None) -> list[str]:
@@ -265,6 +264,7 @@ class _Mapping:
     def _fit(self, name: str) -> None:
         """Fit one kind of map; one that fails is left out, unless it was asked for."""
         method, asked = METHODS[name], self._settings.method == name
+        title = f"{method.words[0].upper()}{method.words[1:]}"
         try:
             self._check_memory(name)
             self._stages.begin(method.fitting)
@@ -273,12 +273,11 @@ class _Mapping:
                 if name == "manifold" and self._settings.topology == "auto":
                     estimator = self._fitted_manifold()
                 else:
-                    X = self._X if method.takes_missing else self._filled
-                    estimator = self._fitted(method, self._settings_for(name), X)
+                    estimator = self._fitted(method, self._settings_for(name), self._rows_for(method))
         except (ValueError, np.linalg.LinAlgError) as error:
             if asked or name == "pca":
-                raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
-            self._warnings.append(f"{method.words[0].upper()}{method.words[1:]} could not be fitted: {error}")
+                raise InputError(f"{title} cannot be fitted: {error}") from None
+            self._warnings.append(f"{title} could not be fitted: {error}")
             return
         except MemoryRefusal as refusal:
             if asked or name == "pca":
@@ -295,6 +294,9 @@ class _Mapping:
     def _check_memory(self, name: str) -> None:
         method, (n, d) = METHODS[name], self._X.shape
         refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
+
+    def _rows_for(self, method: MapMethod) -> Array:
+        return self._X if method.takes_missing else self._filled
 
     def _fitted(self, method: MapMethod, settings: MapSettings, X: Array) -> Any:
         """An estimator, fitted; it is asked to end with every iteration, whether or not somebody watches."""
@@ -316,7 +318,7 @@ class _Mapping:
     def _fitted_manifold(self) -> Any:
         """A surface, or a closed loop if it tells as much; circles only where they keep neighbours."""
         settings, method = self._settings, METHODS["manifold"]
-        X = self._X if method.takes_missing else self._filled
+        X = self._rows_for(method)
 
         @cache
         def fitted(dim: int, topology: str, all_rows: bool) -> Any:

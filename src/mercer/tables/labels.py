@@ -15,7 +15,6 @@ from mercer.tables.schema import MOST_CATEGORIES, TableSchema
 
 Array = NDArray[Any]
 
-
 # Whole numbers of more values than a category has are classes if there are no more than this, and so many rows of each.
 _MOST_CLASSES, _ROWS_OF_EACH = 100, 10
 
