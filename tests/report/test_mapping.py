@@ -239,12 +239,12 @@ def test_a_first_map_is_given_away_before_the_others_are_fitted(monkeypatch):
 def test_later_maps_are_given_away_if_that_takes_little_of_the_time(monkeypatch):
     only(monkeypatch, "pca", "eigenmaps", "kpca")
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr("mercer.report.mapping.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("mercer.report.publishing.time.monotonic", lambda: float(next(clock)))
     told = []
     result = make_map(table_from_frame(blobs()), MapSettings(thorough=True), publish=told.append)
     assert [list(given.maps) for given in told] == [["pca"]]  # ten seconds after a first set that took ten
     assert not result.partial
-    monkeypatch.setattr(mapping_module, "_SHARE_OF_PUBLISHING", 1.0)
+    monkeypatch.setattr("mercer.report.publishing._SHARE", 1.0)
     told.clear()
     make_map(table_from_frame(blobs()), MapSettings(thorough=True), publish=told.append)
     assert [list(given.maps) for given in told] == [["pca"], ["pca", "eigenmaps"]]

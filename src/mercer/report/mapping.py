@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from mercer.report.map_models import MapModel, distances_of
 from mercer.report.methods import METHODS, MapMethod, MapSettings, methods_in_words
 from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
+from mercer.report.publishing import Publishing
 from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, places_of
 from mercer.report.row_groups import Groups, groups_of
 from mercer.report.seen_rows import SeenRows, far_distance
@@ -35,8 +35,6 @@ Array = NDArray[Any]
 
 # With fewer columns no entry of a row can be told from the others.
 _FEWEST_COLUMNS_TO_HIDE = 4
-# Share of the time that may be spent on results that later ones replace.
-_SHARE_OF_PUBLISHING = 0.2
 # Places between groups of rows are not far, though few rows may be near them.
 _FAR_PLACE = 3.0
 
@@ -154,13 +152,13 @@ def make_map(
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     check_rows(X[rows], schema, settings, table.name)
     notes = [*table.notes, *grouped(notes), *notes_of_label]
-    return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(publish)
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(Publishing(publish))
 
 
 class _Mapping:
     def __init__(
         self, table: Table, schema: TableSchema, X: Array, rows: Array, settings: MapSettings, label: str | None,
-        progress: Progress | None, notes: Sequence[str] = (),
+        progress: Progress | None, notes: list[str],
     ):  # fmt: skip
         self._table, self._schema, self._X, self._rows = table, schema, X, rows
         self._settings, self._label = settings, label
@@ -168,8 +166,7 @@ class _Mapping:
         plan = {words: work for name in self._wanted for words, work in METHODS[name].plan(len(X)).items()}
         self._stages = Stages(progress, plan)
         self._warnings: list[str] = []
-        self._notes = list(notes)
-        self._published_at, self._publishing = -np.inf, 0.0
+        self._notes = notes
         self._maps: dict[str, FittedMap] = {}
         self._interrupted = False
         self._reasons_of_shape: list[str] = []
@@ -182,7 +179,7 @@ class _Mapping:
         self._complete = np.asarray(~np.isnan(X[self._held_out.test]).any(axis=1))
         self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
 
-    def result(self, publish: Callable[[MapResult], None] | None = None) -> MapResult:
+    def result(self, publishing: Publishing[MapResult]) -> MapResult:
         if self._settings.method != "auto":
             self._check_memory(self._settings.method)  # before anything is published
         try:
@@ -192,7 +189,9 @@ class _Mapping:
                 self._fit(name)
                 if self._interrupted:
                     break
-                self._publish(publish)
+                left = [other for other in self._wanted if other not in self._maps]
+                if left:
+                    publishing.offer(partial(self._so_far, left))
                 self._measure(name)
         except KeyboardInterrupt:
             self._interrupted = True
@@ -218,16 +217,6 @@ class _Mapping:
             [*reasons, *self._reasons(left)], self._notes, self._cautions(chosen.quality), self._label,
             self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
-
-    def _publish(self, publish: Callable[[MapResult], None] | None) -> None:
-        """Give away what there is, the first time at once, and then if it takes but a small share of the time."""
-        left = [name for name in self._wanted if name not in self._maps]
-        begin = time.monotonic()
-        if publish is None or not left or begin - self._published_at < self._publishing / _SHARE_OF_PUBLISHING:
-            return
-        publish(self._so_far(left))
-        self._published_at = time.monotonic()
-        self._publishing = self._published_at - begin
 
     def _reasons(self, left: Sequence[str]) -> list[str]:
         """What else there is to say of the choice."""
