@@ -68,6 +68,11 @@ class Target:
     errors: tuple[float, ...] = ()
 
     @property
+    def task(self) -> str:
+        """What machines do: "regression" or "classification"."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
     def unit(self) -> str:
         """What the numbers count, after a space, if they are dates."""
         return f" {DATES[self.dtype].unit}" if self.dtype else ""
