@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
+from mercer.metrics.choice import Split
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
 from mercer.report.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
@@ -199,7 +200,7 @@ def _learned(
 
 
 def _metrics_of_folds(
-    problem: LearningProblem, chosen: LearnedMetric, parts: list[Any], seed: int, stages: Stages
+    problem: LearningProblem, chosen: LearnedMetric, parts: list[Split], seed: int, stages: Stages
 ) -> Iterator[LearnedMetric]:
     """The kernel that was chosen, with a metric that has not seen the rows that are held out."""
     # Without a rotation each component is one column, whatever the number of columns that were dropped.
@@ -218,7 +219,7 @@ def _noise(metric: LearnedMetric, labels: Labels) -> float:
     return 0.5 * metric.noise_ * float(np.sum(shares * (1.0 - shares)))
 
 
-def _held_out_note(parts: list[Any], held_out: HeldOut) -> str:
+def _held_out_note(parts: list[Split], held_out: HeldOut) -> str:
     if len(parts) > 1:
         return f"Each of {len(parts)} parts of the rows was held out in turn, and the metric learned from the others."
     part = parts[0]
