@@ -26,6 +26,8 @@ _BLOCK = 64
 _MOST_QUERIES = 500
 # Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
 _HELD_OUT, _MOST_HELD_OUT, _HIDDEN = 0.2, 400, 0.25
+# A gain of one map upon another counts if it is more than so many standard errors.
+CLEAR_GAIN = 2.0
 # Most rows that a held-out fit is made with.
 _MOST_TRAINING = 2000
 
