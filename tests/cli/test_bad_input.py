@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mercer.cli.messages import ExitCode
+from mercer.cli.exit_codes import ExitCode
 from tests.cli.conftest import blob_frame, only_file_is
 
 FAST = ("--method", "pca", "--out", "out")

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from mercer.cli.messages import ExitCode
+from mercer.cli.exit_codes import ExitCode
 from mercer.datasets import make_arc, make_sinc
 from mercer.report import METHODS
 from tests.cli.conftest import blob_frame, only_file_is

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mercer.cli.messages import ExitCode
+from mercer.cli.exit_codes import ExitCode
 
 Image = pytest.importorskip("PIL.Image")
 COLOURS = {"apples": (200, 30, 30), "limes": (60, 190, 40)}

@@ -22,7 +22,6 @@ def terminal():
 def test_bars_show_the_objective_and_the_time_left(terminal):
     talk, seen = terminal
     with talk.working() as work:
-        assert work.watched
         assert not work("fitting a map", 0.25, 0.12345)
         work._begin -= 30  # as if half a minute had passed
         work("fitting a map", 0.25, 0.12345)
@@ -47,7 +46,6 @@ def test_time_left_in_minutes_and_at_the_end(terminal):
 @pytest.mark.parametrize("options", [(True, False), (False, True)])
 def test_quiet_and_json_show_nothing(options, capsys):
     with Conversation(*options).working() as work:
-        assert not work.watched
         work("fitting", 0.5, 1.0)
     assert capsys.readouterr() == ("", "")
 
@@ -70,7 +68,6 @@ def test_bars_fit_a_terminal_of_80_columns():
 def test_lines_where_there_is_no_terminal(monkeypatch, capfd):
     monkeypatch.setattr(working, "_PAUSE", 0.02)
     with Conversation(quiet=False, as_json=False).working() as work:
-        assert work.watched
         work("a stage whose name is longer than any line of a terminal of the usual width may be", 0.5)
         work._begin -= 600
         time.sleep(0.2)
@@ -82,7 +79,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch, capfd):
 
 
 def test_the_time_left_never_exceeds_the_limit():
-    work = working.Work(Stopping(time_limit=30.0), watched=True)
+    work = working.Work(Stopping(time_limit=30.0))
     assert 29 < work.left() <= 30
     work._begin -= 20
     work("fitting", 0.1)
@@ -91,7 +88,7 @@ def test_the_time_left_never_exceeds_the_limit():
     assert 2 < work.left() < 2.5
     work._begin -= 20
     assert work.left() == 0
-    assert working.Work(Stopping(), watched=True).left() is None
+    assert working.Work(Stopping()).left() is None
 
 
 def test_results_are_broken_between_words_on_a_terminal():
@@ -105,7 +102,7 @@ def test_results_are_broken_between_words_on_a_terminal():
 
 
 def test_who_waits_for_compiled_code_is_told():
-    work = working.Work(Stopping(), watched=True)
+    work = working.Work(Stopping())
     work("fitting a manifold", 0.5)
     work.compiles()
     assert work.line().startswith("mercer: fitting a manifold (compiling, once), 50% after")
@@ -128,7 +125,7 @@ def estimates(clock, factors, *, steady, n_told=50):
     """
     plan, begin = {"reading": 20.0, "fitting": 50.0, "measuring": 30.0}, clock.now
     times = [factor * expected for factor, expected in zip(factors, plan.values(), strict=True)]
-    work = working.Work(Stopping(), watched=True)
+    work = working.Work(Stopping())
     clock.now += 7.0  # before there is a plan
     stages, found = Stages(work, plan), []
     end = clock.now + sum(times)
@@ -167,7 +164,7 @@ def test_the_time_left_is_right_within_a_factor_of_two(monkeypatch, steady, seco
 
 def test_stages_that_take_longer_than_was_foreseen_say_nothing(monkeypatch):
     clock = Clock(monkeypatch)
-    work = working.Work(Stopping(time_limit=300.0), watched=True)
+    work = working.Work(Stopping(time_limit=300.0))
     stages = Stages(work, {"fitting": 50.0, "measuring": 50.0})
     stages.begin("fitting")
     clock.now += 50.0
@@ -178,7 +175,7 @@ def test_stages_that_take_longer_than_was_foreseen_say_nothing(monkeypatch):
     assert work.line().endswith("50% after 2 min, at most 2 min left")
     clock.now += 151.0
     assert work.left_in_words() == ""
-    endless = working.Work(Stopping(), watched=True)
+    endless = working.Work(Stopping())
     stages = Stages(endless, {"fitting": 50.0, "measuring": 50.0})
     stages.begin("fitting")
     clock.now += 50.0

@@ -62,7 +62,7 @@ def test_options_know_what_modules_do():
     from mercer.manifolds.latent_space import TOPOLOGIES
     from mercer.report import METHODS
     from mercer.report.kernel_choice import KERNELS, METRICS
-    from mercer.report.learning import LOSSES
+    from mercer.report.loss_choice import LOSSES
     from mercer.tables.targets import TASKS
 
     known = (("auto", *METHODS), LOSSES, KERNELS, METRICS, TASKS, TOPOLOGIES)

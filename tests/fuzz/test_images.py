@@ -1,11 +1,9 @@
 """Whatever is in a folder of images, commands end as documented."""
 
-import os
-
 import numpy as np
 import pytest
 
-from tests.fuzz.test_tables import ends_well, run_seeds
+from tests.fuzz.running import run_commands, run_many, run_seeds
 
 pytest.importorskip("PIL.Image")
 
@@ -27,11 +25,7 @@ def run_folders(seed, place, codes):
 
     for name, number in (("a", seed), ("b", seed + 1)):
         write_random_folder(number, place / name)
-    for words in commands(seed):
-        code = ends_well(words)
-        codes[words[0], code] += 1
-        if code != 0:
-            break
+    run_commands(commands(seed), codes)
 
 
 def test_some_folders(tmp_path, monkeypatch):
@@ -41,5 +35,4 @@ def test_some_folders(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_many_folders(tmp_path, monkeypatch):
-    n_folders = int(os.environ.get("MERCER_FUZZ_FOLDERS", "400"))
-    print(dict(sorted(run_seeds(run_folders, range(1000, 1000 + n_folders), tmp_path, monkeypatch).items())))
+    run_many(run_folders, "MERCER_FUZZ_FOLDERS", 400, tmp_path, monkeypatch)

@@ -1,20 +1,10 @@
 """Whatever a table is like, commands end as documented: never with a traceback, an error of Mercer, or not at all."""
 
-import os
-import signal
-from collections import Counter
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from mercer.cli import app
-from mercer.cli.messages import ExitCode
 from tests.fuzz.random_tables import random_table, wide_table
-
-DOCUMENTED = {code.value for code in ExitCode} - {ExitCode.BUG.value}
-# A command on a table of sixty rows takes less than a second.
-TOO_LONG = 120
+from tests.fuzz.running import run_commands, run_many, run_seeds
 
 
 def commands(seed, table):
@@ -53,15 +43,6 @@ def commands_for_wide(seed, table):
     return [first, ["apply", "t-map/model.skops", table.file, "--impute", "--out", "c.csv"]]
 
 
-def ends_well(words):
-    """The exit code of a command, which must be a documented one."""
-    result = CliRunner().invoke(app, words)
-    told = f"{words}: {result.exit_code} {result.output} {result.exception!r}"
-    assert "Traceback" not in result.output, told
-    assert result.exit_code in DOCUMENTED, told
-    return result.exit_code
-
-
 def run_table(seed, place, codes):
     table, other = random_table(seed), random_table(seed + 1)
     (place / "other").mkdir()
@@ -74,38 +55,6 @@ def run_wide_table(seed, place, codes):
     table = wide_table(seed)
     (place / table.file).write_bytes(table.content)
     run_commands(commands_for_wide(seed, table), codes)
-
-
-def run_commands(sentences, codes):
-    for words in sentences:
-        code = ends_well(words)
-        codes[words[0], code] += 1
-        if code != 0:
-            break
-
-
-def run_seeds(run_one, seeds, folder, monkeypatch):
-    """Run something for each seed, in a folder of its own, and count the exit codes of commands."""
-
-    def too_long(signum, frame):
-        raise TimeoutError("a command hangs")
-
-    codes = Counter()
-    before = signal.signal(signal.SIGALRM, too_long)
-    try:
-        for seed in seeds:
-            place = folder / str(seed)
-            place.mkdir()
-            monkeypatch.chdir(place)
-            signal.alarm(TOO_LONG)
-            try:
-                run_one(seed, place, codes)
-            except AssertionError as error:
-                raise AssertionError(f"seed {seed}: {error}") from None
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-    return codes
 
 
 def test_some_tables(tmp_path, monkeypatch):
@@ -121,11 +70,9 @@ def test_some_wide_tables(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_many_tables(tmp_path, monkeypatch):
-    n_tables = int(os.environ.get("MERCER_FUZZ_TABLES", "1000"))
-    print(dict(sorted(run_seeds(run_table, range(1000, 1000 + n_tables), tmp_path, monkeypatch).items())))
+    run_many(run_table, "MERCER_FUZZ_TABLES", 1000, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
 def test_many_wide_tables(tmp_path, monkeypatch):
-    n_tables = int(os.environ.get("MERCER_FUZZ_WIDE_TABLES", "100"))
-    print(dict(sorted(run_seeds(run_wide_table, range(1000, 1000 + n_tables), tmp_path, monkeypatch).items())))
+    run_many(run_wide_table, "MERCER_FUZZ_WIDE_TABLES", 100, tmp_path, monkeypatch)

@@ -28,10 +28,14 @@ from tests.report.test_model_files import saved
 N = 150
 
 
-@pytest.fixture(autouse=True)
-def _small_cells(monkeypatch):
+def make_cells_small(monkeypatch):
     monkeypatch.setattr("mercer.report.large_tables.MOST_TOGETHER", 100)
     monkeypatch.setattr("mercer.report.large_tables.ROWS_OF_CELL", 50)
+
+
+@pytest.fixture(autouse=True)
+def _small_cells(monkeypatch):
+    make_cells_small(monkeypatch)
 
 
 def a_table(n=N):
@@ -52,8 +56,7 @@ def a_result(target, band=None, progress=None, **settings):
 def models():
     """Fitted once: with numbers and a band, with two and three classes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mercer.report.large_tables.MOST_TOGETHER", 100)
-        patch.setattr("mercer.report.large_tables.ROWS_OF_CELL", 50)
+        make_cells_small(patch)
         return {"y": a_result("y", 0.8), "two": a_result("two"), "three": a_result("three")}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mercer.report import METHODS, InputError, MapSettings, Progress, make_map, table_from_frame
 from mercer.report import mapping as mapping_module
+from mercer.report.map_limits import cautions_about_map
 from mercer.report.map_pages import map_summary
 from mercer.report.mapping import _wanted
 
@@ -53,13 +54,12 @@ def test_another_map_is_taken_if_it_guesses_hidden_entries_better(monkeypatch):
 def test_a_map_that_tears_neighbours_apart_is_named():
     t = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
     frame = pl.DataFrame({"a": t[:, 0], "b": t[:, 1], "c": t[:, 0] + t[:, 1]})
-    settings = MapSettings(method="kpca")
-    result = make_map(table_from_frame(frame), settings)
+    result = make_map(table_from_frame(frame), MapSettings(method="kpca"))
     assert not any("torn" in warning for warning in result.warnings)
-    torn = replace(result.maps["kpca"].quality, continuity=result.maps["pca"].quality.continuity - 0.2)
-    work = mapping_module._Mapping(result.table, result.model.schema, result.X, result.rows, settings, None, print)
-    work._maps = {**result.maps, "kpca": replace(result.maps["kpca"], quality=torn)}
-    assert "it may have torn groups apart" in work._torn("kpca")[0]
+    of_pca = result.maps["pca"].quality
+    torn = replace(result.maps["kpca"].quality, continuity=of_pca.continuity - 0.2)
+    assert "it may have torn groups apart" in cautions_about_map(torn, of_pca)[-1]
+    assert not cautions_about_map(torn, None)
 
 
 def test_few_columns_are_not_hidden():
@@ -239,12 +239,12 @@ def test_a_first_map_is_given_away_before_the_others_are_fitted(monkeypatch):
 def test_later_maps_are_given_away_if_that_takes_little_of_the_time(monkeypatch):
     only(monkeypatch, "pca", "eigenmaps", "kpca")
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr("mercer.report.mapping.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("mercer.report.publishing.time.monotonic", lambda: float(next(clock)))
     told = []
     result = make_map(table_from_frame(blobs()), MapSettings(thorough=True), publish=told.append)
     assert [list(given.maps) for given in told] == [["pca"]]  # ten seconds after a first set that took ten
     assert not result.partial
-    monkeypatch.setattr(mapping_module, "_SHARE_OF_PUBLISHING", 1.0)
+    monkeypatch.setattr("mercer.report.publishing._SHARE", 1.0)
     told.clear()
     make_map(table_from_frame(blobs()), MapSettings(thorough=True), publish=told.append)
     assert [list(given.maps) for given in told] == [["pca"], ["pca", "eigenmaps"]]

@@ -27,7 +27,7 @@ from mercer.report import (
     table_from_frame,
 )
 from mercer.report.kernel_choice import KERNELS
-from mercer.report.learning import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from mercer.report.loss_choice import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from mercer.report.map_models import distances_of
 from tests.fuzz.edits import unzipped, zipped
 

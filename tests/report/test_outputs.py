@@ -1,6 +1,7 @@
 import errno
 import os
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,6 +86,19 @@ def with_entries_of_others(folder):
     (folder / "link").symlink_to("notes.txt")
 
 
+def refuse_renames(monkeypatch, number, refuses):
+    """Renames to some places fail with an error of the system; `os.rename` as it was."""
+    rename = os.rename
+
+    def refused(one, other):
+        if refuses(Path(other)):
+            raise OSError(number, os.strerror(number))
+        rename(one, other)
+
+    monkeypatch.setattr(os, "rename", refused)
+    return rename
+
+
 def are_there(folder):
     return (folder / "pictures/a.png").read_text() == (folder / "link").read_text() == "mine"
 
@@ -128,17 +142,11 @@ def test_a_process_that_is_killed_while_it_exchanges_loses_no_folder_of_others(t
 
 
 def test_what_cannot_be_given_back_is_not_removed(tmp_path, monkeypatch):
-    folder, rename = tmp_path / "out", os.rename
+    folder = tmp_path / "out"
     with_entries_of_others(folder)
-
-    def refused(one, other):
-        if os.fspath(other) in (os.fspath(folder / "pictures"), os.fspath(folder / "link")):
-            raise OSError(errno.EIO, "the disk is away")
-        rename(one, other)
-
     output = OutputFolder(folder)
     in_place(monkeypatch)
-    monkeypatch.setattr(os, "rename", refused)
+    rename = refuse_renames(monkeypatch, errno.EIO, lambda place: place in (folder / "pictures", folder / "link"))
     output.write(a_set(2))
     assert not (folder / "pictures").exists()
     monkeypatch.setattr(os, "rename", rename)
@@ -148,16 +156,10 @@ def test_what_cannot_be_given_back_is_not_removed(tmp_path, monkeypatch):
 
 
 def test_folders_that_cannot_move_are_left_where_they_are(tmp_path, monkeypatch):
-    folder, rename = tmp_path / "out", os.rename
+    folder = tmp_path / "out"
     with_entries_of_others(folder)
     inode = folder.stat().st_ino
-
-    def refused(one, other):
-        if os.path.basename(other) == "pictures":
-            raise OSError(errno.EBUSY, "Device or resource busy")
-        rename(one, other)
-
-    monkeypatch.setattr(os, "rename", refused)
+    refuse_renames(monkeypatch, errno.EBUSY, lambda place: place.name == "pictures")
     OutputFolder(folder).write(a_set(2))
     assert folder.stat().st_ino == inode
     assert are_there(folder)

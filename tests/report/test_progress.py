@@ -19,8 +19,6 @@ from mercer.report.progress import Stages
 class Listener(Progress):
     """Writes down what it is told, and ends the work after some words."""
 
-    watched = True
-
     def __init__(self, last=None):
         self.told, self._last = [], last
 
@@ -51,7 +49,9 @@ def test_stages():
         ("b", 0.25, None),
         ("b", 1.0, None),
     ]
-    assert not Stages(None, {"a": 1.0}).watched
+    unheard = Stages(None, {"a": 1.0})
+    unheard.begin("a")
+    assert not unheard.tell(0.5)
 
 
 def test_maps_tell_of_each_iteration(arc):

@@ -20,7 +20,7 @@ from mercer.cli.options import (
     TableFile,
     Thousands,
 )
-from mercer.cli.tables import result_path, write_table
+from mercer.cli.tables import give_result, read_for_model, result_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,23 +56,19 @@ def apply_command(
     """
     path = result_path(out, file, model, "rows" if inverse else "coordinates")
     with conversation(quiet, as_json) as talk:
-        from mercer.report import load_map, read_table
+        from mercer.report import load_map
         from mercer.report.outputs import try_file
 
         try_file(path, force=force)
         with talk.working():
             stored = load_map(model)
-            table = read_table(
-                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
-                header=header, texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+            table = read_for_model(
+                stored.schema, file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
+                header=header,
             )  # fmt: skip
-            stored.schema.check_writing(table)
             result, notes = _rows(stored, table.frame) if inverse else _coordinates(stored, table.frame, impute)
-        notes = [*table.notes, *notes]
-        write_table(result, path)
         n_far = 0 if inverse else int(result["far"].sum())
-        summary = {"kind": "apply", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
-        talk.conclude(summary, *notes, f"Result: {path}")
+        give_result(talk, "apply", result, path, n_far, [*table.notes, *notes])
 
 
 def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl.DataFrame, list[str]]:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli.messages import ExitCode, conversation
+from mercer.cli.exit_codes import ExitCode
+from mercer.cli.messages import conversation
 from mercer.cli.options import Force, Json, Quiet, some_path
 
 

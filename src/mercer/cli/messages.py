@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mercer.cli.work import Work
     from mercer.report import OutputFolder
 
-__all__ = ["Conversation", "ExitCode", "command_line", "conversation"]
-
 _CODES = {
     "OptionError": ExitCode.USAGE, "InputError": ExitCode.INPUT, "ModelFileError": ExitCode.MODEL,
     "OutputError": ExitCode.OUTPUT, "MemoryRefusal": ExitCode.MEMORY,

@@ -20,7 +20,7 @@ from mercer.cli.options import (
     TableFile,
     Thousands,
 )
-from mercer.cli.tables import result_path, write_table
+from mercer.cli.tables import give_result, read_for_model, result_path
 
 
 def predict_command(
@@ -43,20 +43,16 @@ def predict_command(
     """
     path = result_path(out, file, model, "predictions")
     with conversation(quiet, as_json) as talk:
-        from mercer.report import load_machine, read_table
+        from mercer.report import load_machine
         from mercer.report.outputs import try_file
 
         try_file(path, force=force)
         with talk.working():
             stored = load_machine(model)
-            table = read_table(
-                file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
-                header=header, texts=stored.schema.texts, image_shape=stored.schema.image_shape,
+            table = read_for_model(
+                stored.schema, file, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands,
+                header=header,
             )  # fmt: skip
-            stored.schema.check_writing(table)
             result, notes = stored.predict_table(table.frame, impute=impute)
-        notes = [*table.notes, *notes]
-        write_table(result, path)
         n_far = int(result["far"].sum()) if stored.seen is not None else 0
-        summary = {"kind": "predict", "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
-        talk.conclude(summary, *notes, f"Result: {path}")
+        give_result(talk, "predict", result, path, n_far, [*table.notes, *notes])

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from mercer.cli.messages import Conversation
+    from mercer.tables.reading import Table
+    from mercer.tables.schema import TableSchema
 
 ENDINGS = (".parquet", ".csv")
 
@@ -26,7 +30,23 @@ def result_path(out: Path | None, file: Path, model: Path, what: str) -> Path:
     return path
 
 
-def write_table(frame: pl.DataFrame, path: Path) -> None:
+def read_for_model(schema: TableSchema, file: Path, **options: Any) -> Table:
+    """A table of new rows for a model with this schema; options are those of `read_table`."""
+    from mercer.report import read_table
+
+    table = read_table(file, texts=schema.texts, image_shape=schema.image_shape, **options)
+    schema.check_writing(table)
+    return table
+
+
+def give_result(talk: Conversation, kind: str, result: pl.DataFrame, path: Path, n_far: int, notes: list[str]) -> None:
+    """Write the table that a command gives, and say so."""
+    _write_table(result, path)
+    summary = {"kind": kind, "n_rows": result.height, "n_far": n_far, "notes": notes, "result": str(path)}
+    talk.conclude(summary, *notes, f"Result: {path}")
+
+
+def _write_table(frame: pl.DataFrame, path: Path) -> None:
     """Write a table whole, or not at all."""
     from mercer.report.outputs import write_file
 

@@ -33,8 +33,7 @@ _MOMENT = 1.0
 class Work(Progress):
     """A piece of work: what is being done, how much is behind, and whether it is to end."""
 
-    def __init__(self, stopping: Stopping, *, watched: bool, bars: Bars | None = None):
-        self.watched = watched
+    def __init__(self, stopping: Stopping, bars: Bars | None = None):
         self._stopping, self._bars = stopping, bars
         self._begin = self._told_at = time.monotonic()
         self._words, self._share, self._expected = "reading", 0.0, 0.0
@@ -135,7 +134,7 @@ class _TimeLeft(ProgressColumn):
 def shown_work(console: Console, stopping: Stopping, *, shown: bool) -> Iterator[Work]:
     """Work with a bar if there is a terminal, with lines if there is none, or with nothing."""
     if not shown:
-        yield Work(stopping, watched=False)
+        yield Work(stopping)
     elif console.is_terminal:
         words = TextColumn(
             "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -143,12 +142,12 @@ def shown_work(console: Console, stopping: Stopping, *, shown: bool) -> Iterator
         numbers = TextColumn("{task.fields[objective]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
         bars = Bars(SpinnerColumn(), words, BarColumn(8), numbers, TimeElapsedColumn(), console=console, transient=True)
         with bars:
-            work = Work(stopping, watched=True, bars=bars)
+            work = Work(stopping, bars)
             bars.columns = (*bars.columns, _TimeLeft(work))
             with watch_compilation(work.compiles):
                 yield work
     else:
-        work = Work(stopping, watched=True)
+        work = Work(stopping)
         over = threading.Event()
         with contextlib.suppress(RuntimeError):  # no thread can be had: then without lines
             threading.Thread(target=_tell, args=(work, console, over), daemon=True).start()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
 from mercer.manifolds.latent_space import PERIOD
-from mercer.report.quality import paired_gain
+from mercer.report.quality import CLEAR_GAIN, paired_gain
 
 Array = NDArray[Any]
 
@@ -25,8 +25,6 @@ _PLACES, _LONGEST_GAP = 200, 0.2
 # A loop may also follow an open curve there and back, no more than so many deviations of the noise apart; without noise
 # half of its places, those far from its turns, then have a twin. One that crosses itself has few.
 _TWINS, _MOST_TWINS = 3.0, 0.25
-# A gain counts if it is so many standard errors.
-_ERRORS = 2.0
 
 
 def loop_or_surface(
@@ -95,7 +93,7 @@ def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
 def gains_upon(densities: Array, of_flat: Array) -> bool:
     """Whether held-out rows are denser on a map than on a flat one; if they do not tell, nothing is against it."""
     gain, error = paired_gain(densities, of_flat)
-    return bool(not np.isfinite(error) or gain > _ERRORS * error)
+    return bool(not np.isfinite(error) or gain > CLEAR_GAIN * error)
 
 
 def _tells_as_much(loop: Any, surface: Any) -> bool:

@@ -13,9 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
+from mercer.metrics.choice import Split
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
 from mercer.report.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
+from mercer.report.kernel_choice import EVALUATIONS, importance_of_columns, indicators
 from mercer.report.progress import Progress, Stages
 from mercer.report.verdicts import Verdict, judge
 from mercer.tables.memory import refuse_if_too_large
@@ -31,8 +33,6 @@ _FEWEST_ROWS = 40
 _FIRST, _METRIC, _HELD_OUT, _FEW = "a first look", "learning the metric", "checking on held-out rows", 4
 # Widths that are known.
 _WIDTHS = 12
-# A metric is learned with about so many evaluations of the likelihood.
-_EVALUATIONS = 400
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class DiagnosisResult:
         Errors on rows that were held out; None if there are too few rows, or if the work was cut short.
     judged : Verdict or None
         What they say.
-    columns : list of (str, float)
+    columns : tuple of (str, float)
         How much the prediction changes with each column, in standard deviations of the target for one of the column;
         most first.
     """
@@ -140,13 +140,12 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     stages = Stages(progress, _plan(n))
     stages.begin(_FIRST)
     rows = _drawn(problem, seed)
-    task = "regression" if problem.target.classes is None else "classification"
     some = np.nan_to_num(problem.X[rows])
     family = [Gaussian(float(width)) for width in widths_for(some, _WIDTHS)[::_FEW]]
-    model = RelevantDimensions(family, task=task).fit(some, problem.y[rows])
+    model = RelevantDimensions(family, task=problem.target.task).fit(some, problem.y[rows])
     result = DiagnosisResult(problem, model, rows, list(problem.notes))
     try:
-        return _with_metric(result, task, seed, stages)
+        return _with_metric(result, seed, stages)
     except KeyboardInterrupt:
         return replace(result, partial=True)
 
@@ -157,17 +156,17 @@ def _near(problem: LearningProblem) -> LearningProblem:
     return replace(problem, X=problem.X[near], y=problem.y[near], far=problem.far[near], rows=problem.rows[near])
 
 
-def _with_metric(first: DiagnosisResult, task: str, seed: int, stages: Stages) -> DiagnosisResult:
+def _with_metric(first: DiagnosisResult, seed: int, stages: Stages) -> DiagnosisResult:
     """The diagnosis with a learned metric, held-out rows and boosted trees."""
     problem, rows = first.problem, first.rows
-    X, y = problem.X, problem.y
+    X, y, task = problem.X, problem.y, problem.target.task
     parts = splits(X, seed) if len(X) >= _FEWEST_ROWS else []
     stages.begin(_METRIC)
     # The only metric of many rows must not have seen those that are held out.
     learned = parts[0].learned if len(parts) == 1 else np.arange(len(X))
     metric = _learned(problem, learned, seed, stages)
     model = RelevantDimensions(metric.kernel_, task=task, intercept=True).fit(metric.transform(X[rows]), y[rows])
-    columns = tuple(_importance(problem, metric))
+    columns = tuple(importance_of_columns(metric, problem.schema))
     stages.begin(_HELD_OUT)
     result = replace(first, model=model, metric=metric, columns=columns)
     if not parts:
@@ -186,11 +185,11 @@ def _learned(
     **options: Any,
 ) -> LearnedMetric:  # fmt: skip
     """A metric of some rows, which is told of as a share of the stage; raises `KeyboardInterrupt` if it is to end."""
-    groups = [group for group in problem.schema.groups.values() if len(group) > 1]
 
     def tell(iteration: int, objective: float) -> bool:
-        return stages.tell(start + share * min(iteration / _EVALUATIONS, 1.0), objective)
+        return stages.tell(start + share * min(iteration / EVALUATIONS, 1.0), objective)
 
+    groups = indicators(problem.schema)
     metric = LearnedMetric(groups=groups, refine_rows=_REFINED_ROWS, random_state=seed, callback=tell, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a search that was interrupted is not used
@@ -201,7 +200,7 @@ def _learned(
 
 
 def _metrics_of_folds(
-    problem: LearningProblem, chosen: LearnedMetric, parts: list[Any], seed: int, stages: Stages
+    problem: LearningProblem, chosen: LearnedMetric, parts: list[Split], seed: int, stages: Stages
 ) -> Iterator[LearnedMetric]:
     """The kernel that was chosen, with a metric that has not seen the rows that are held out."""
     # Without a rotation each component is one column, whatever the number of columns that were dropped.
@@ -220,13 +219,7 @@ def _noise(metric: LearnedMetric, labels: Labels) -> float:
     return 0.5 * metric.noise_ * float(np.sum(shares * (1.0 - shares)))
 
 
-def _importance(problem: LearningProblem, metric: LearnedMetric) -> list[tuple[str, float]]:
-    groups = problem.schema.groups
-    found = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in groups.items()]
-    return sorted(found, key=lambda pair: -pair[1])
-
-
-def _held_out_note(parts: list[Any], held_out: HeldOut) -> str:
+def _held_out_note(parts: list[Split], held_out: HeldOut) -> str:
     if len(parts) > 1:
         return f"Each of {len(parts)} parts of the rows was held out in turn, and the metric learned from the others."
     part = parts[0]

@@ -7,7 +7,7 @@ from typing import Any
 from mercer.report.diagnosing import DiagnosisResult
 from mercer.report.figures import denoised_picture, learning_picture
 from mercer.report.outputs import json_bytes
-from mercer.report.pages import render, rounded, versions
+from mercer.report.pages import Bar, bars, render, rounded, versions
 
 _SHAPES = {"isotropic": "equal weights", "diagonal": "a weight for each column", "rotated": "weights and a rotation"}
 
@@ -61,7 +61,6 @@ def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
 def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
     """The report of a diagnosis."""
     curve, metric = result.learning_curve, result.metric
-    largest = max((value for _, value in result.columns), default=1.0) or 1.0
     return render(
         "diagnosis.html.j2",
         title=f"What can be known of {result.problem.target.name}",
@@ -73,7 +72,7 @@ def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
         kernels=_kernels(result),
         curve=None if curve is None else learning_picture(curve),
         denoised=denoised_picture(result.model, result.problem.y[result.rows], result.problem.target),
-        columns=[(name, 100 * value / largest, f"{value:.2f}", False) for name, value in result.columns],
+        columns=bars(result.columns),
         command=command,
         versions=versions(),
     )
@@ -83,7 +82,7 @@ def _evidence(result: DiagnosisResult) -> list[str]:
     return [_sentence(rounded(line)) for line in result.evidence]
 
 
-def _kernels(result: DiagnosisResult) -> list[tuple[str, float, str, bool]]:
+def _kernels(result: DiagnosisResult) -> list[Bar]:
     """Bars of the kernels that were compared, the best first."""
     table = [] if result.metric is None else sorted(result.metric.table_, key=lambda compared: compared.error)
     largest = max((compared.error for compared in table), default=1.0) or 1.0

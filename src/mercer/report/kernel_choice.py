@@ -26,7 +26,7 @@ MOST_ROWS, _TOGETHER = 1000, 4
 # Widths of each kind of kernel.
 _WIDTHS = 12
 # A metric is learned with about so many evaluations of the likelihood.
-_EVALUATIONS = 400
+EVALUATIONS = 400
 # The size of the noise is no less, in standard deviations of the target.
 _LEAST_NOISE = 1e-3
 # Pairs of columns that are told of, and the least share of the variance that is worth it.
@@ -126,12 +126,13 @@ def choose_kernel(
 
 def _most_likely(X: Array, y: Array, family: list[Kernel], target: Target, stages: Stages) -> tuple[Kernel, bool]:
     """The kernel with the highest likelihood, and whether there was no time to try all of them."""
-    task = "regression" if target.classes is None else "classification"
     tried: list[RelevantDimensions] = []
     stopped = False
     for start in range(0, len(family), _TOGETHER):
         try:
-            tried.append(RelevantDimensions(family[start : start + _TOGETHER], task=task, intercept=True).fit(X, y))
+            tried.append(
+                RelevantDimensions(family[start : start + _TOGETHER], task=target.task, intercept=True).fit(X, y)
+            )
         except KeyboardInterrupt:
             if not tried:
                 raise
@@ -144,17 +145,12 @@ def _most_likely(X: Array, y: Array, family: list[Kernel], target: Target, stage
 
 
 def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: int, stages: Stages) -> KernelChoice:
-    groups = schema.groups
-
     def tell(iteration: int, objective: float) -> bool:
-        return stages.tell(iteration / _EVALUATIONS, objective)
+        return stages.tell(iteration / EVALUATIONS, objective)
 
-    metric = LearnedMetric(
-        groups=[group for group in groups.values() if len(group) > 1], random_state=seed, callback=tell
-    ).fit(X, y)
+    metric = LearnedMetric(groups=indicators(schema), random_state=seed, callback=tell).fit(X, y)
     rows = MetricRows.of(metric)
-    importance = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in groups.items()]
-    learned = Learned(rows, metric.reason_, sorted(importance, key=lambda pair: -pair[1]), [])
+    learned = Learned(rows, metric.reason_, importance_of_columns(metric, schema), [])
     # The noise by the likelihood, until more is known.
     choice = KernelChoice(
         metric.kernel_, 1.0 / metric.penalty_, max(float(np.sqrt(metric.noise_)), _LEAST_NOISE), learned,
@@ -165,10 +161,21 @@ def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: 
     try:
         some, y = _some(X, y, seed)
         ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(rows.transform(some), _columns(y, target))
-        learned = replace(learned, pairs=_pairs(metric, some, groups))
+        learned = replace(learned, pairs=_pairs(metric, some, schema.groups))
         return replace(choice, noise=_noise(ridge), learned=learned)
     except KeyboardInterrupt:
         return replace(choice, stopped=True)
+
+
+def indicators(schema: TableSchema) -> list[list[int]]:
+    """Positions of the indicators of each category, which have one weight in a metric."""
+    return [group for group in schema.groups.values() if len(group) > 1]
+
+
+def importance_of_columns(metric: LearnedMetric, schema: TableSchema) -> list[tuple[str, float]]:
+    """How much the prediction changes with each column of the table, most first; indicators count together."""
+    found = [(name, float(np.linalg.norm(metric.importance_[group]))) for name, group in schema.groups.items()]
+    return sorted(found, key=lambda pair: -pair[1])
 
 
 def _pairs(metric: LearnedMetric, X: Array, groups: dict[str, list[int]]) -> list[tuple[str, str, float]]:

@@ -16,14 +16,7 @@ from mercer.losses import Loss
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.fitting import Fitter
 from mercer.report.kernel_choice import MOST_ROWS, KernelChoice, Learned, choose_kernel, learns_metric
-from mercer.report.loss_choice import (
-    CLASSIFICATION_LOSSES,
-    LOSSES,
-    REGRESSION_LOSSES,
-    Parts,
-    candidates,
-    choose_loss,
-)
+from mercer.report.loss_choice import Parts, candidates, choose_loss, losses_for, plain_parts
 from mercer.report.machine_models import MachineModel
 from mercer.report.progress import Progress, Stages
 from mercer.report.rivals import boosted_trees
@@ -44,8 +37,6 @@ from mercer.tables.targets import LearningProblem, Target, are_far
 
 Array = NDArray[Any]
 
-__all__ = ["LOSSES", "MachineResult", "MachineSettings", "fit_machine"]
-
 _HELD_OUT = 0.2
 # What is done.
 _CHOOSING, _WEIGHING = "choosing the kernel and the penalty", "choosing the loss and its weight"
@@ -62,7 +53,8 @@ class MachineSettings:
     Attributes
     ----------
     loss, kernel, metric : str
-        Of `LOSSES`, and of `KERNELS` and `METRICS` of `kernel_choice`. The metric is for the kernel "auto".
+        Of `LOSSES` of `loss_choice`, and of `KERNELS` and `METRICS` of `kernel_choice`. The metric is for the kernel
+        "auto".
     band : float or None
         The share of targets that a prediction band is to hold.
     seed : int
@@ -155,7 +147,8 @@ def fit_machine(
     >>> result.error < 0.5 * result.guess_error
     True
     """
-    settings, stages = settings or MachineSettings(), Stages(progress, _plan(len(problem.X), settings))
+    settings = settings or MachineSettings()
+    stages = Stages(progress, _plan(len(problem.X), settings))
     X, target = problem.X, problem.target
     losses_to_try = _losses_to_try(target, settings)
     choosing = 60.0 * min(len(X), MOST_ROWS) ** 2
@@ -255,9 +248,7 @@ class _Work:
             self.far = are_far(values)  # others than before
 
     def _first_parts(self, choice: KernelChoice) -> Parts:
-        """The simplest loss, with the C of the formula."""
-        makers = REGRESSION_LOSSES if self.target.classes is None else CLASSIFICATION_LOSSES
-        return Parts(choice, makers[self._losses[0]](choice.noise))
+        return plain_parts(choice, self._losses[0], classes=self.target.classes is not None)
 
     def _choose_loss(self) -> None:
         self.parts = choose_loss(
@@ -346,10 +337,10 @@ def _limits(result: MachineResult, *, has_trees: bool) -> list[str]:
     return said
 
 
-def _plan(n_rows: int, settings: MachineSettings | None) -> dict[str, float]:
+def _plan(n_rows: int, settings: MachineSettings) -> dict[str, float]:
     """About how long each stage takes beside the others."""
     # A band counts as one more machine: that is right for thousands of rows, and too little for hundreds.
-    n_runs = 1 if settings is None or settings.band is None else 2
+    n_runs = 1 if settings.band is None else 2
     run = 0.04 + 0.02 * (n_rows / 1000) ** 1.5
     return {
         _CHOOSING: 0.1 + 3.0 * (min(0.8 * n_rows, MOST_ROWS) / 1000) ** 2,
@@ -367,7 +358,7 @@ def _solving(n_rows: int) -> float:
 
 def _losses_to_try(target: Target, settings: MachineSettings) -> list[str]:
     classes = target.classes is not None
-    fitting = CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
+    fitting = losses_for(classes=classes)
     if settings.loss not in ("auto", *fitting):
         kind = "classes" if classes else "numbers"
         raise InputError(

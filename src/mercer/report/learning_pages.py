@@ -11,7 +11,7 @@ from mercer.report.figures import effects_picture, prediction_picture
 from mercer.report.learning import MachineResult
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
-from mercer.report.pages import render, rounded, versions
+from mercer.report.pages import Bar, bars, render, rounded, versions
 from mercer.report.scores import CLEAR, FEWEST_HELD_OUT
 from mercer.report.stored_models import stored_machine
 from mercer.tables.columns import counted
@@ -34,7 +34,7 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
     machine = result.model.machine
     return {
         "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
-        "task": "regression" if result.problem.target.classes is None else "classification",
+        "task": result.problem.target.task,
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
         "n_held_out": result.held_out.height, "standard_errors_better_than_guessing": result.gain,
         "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
@@ -153,11 +153,9 @@ def machine_page(result: MachineResult, command: str) -> bytes:
     )
 
 
-def _importance(result: MachineResult) -> list[tuple[str, float, str, bool]]:
+def _importance(result: MachineResult) -> list[Bar]:
     """Bars of the columns, by how much the prediction changes with them."""
-    columns = [] if result.learned is None else result.learned.columns
-    largest = max((value for _, value in columns), default=1.0) or 1.0
-    return [(name, 100 * value / largest, f"{value:.2f}", False) for name, value in columns]
+    return bars([] if result.learned is None else result.learned.columns)
 
 
 def _effects(result: MachineResult) -> list[Effect]:

@@ -100,6 +100,16 @@ class Parts:
         return _clipped(self.choice.C * self.choice.noise / max(steepest, 1e-3))
 
 
+def losses_for(*, classes: bool) -> dict[str, Callable[[float], Loss]]:
+    """Losses of machines of classes, or of numbers, by name."""
+    return CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
+
+
+def plain_parts(choice: KernelChoice, name: str, *, classes: bool) -> Parts:
+    """A loss by name, with the C of the formula."""
+    return Parts(choice, losses_for(classes=classes)[name](choice.noise))
+
+
 def _clipped(C: float) -> float:
     return float(np.clip(C, _LEAST_C, _LARGEST_C))
 
@@ -144,20 +154,18 @@ def choose_loss(
     stages : Stages
         Is told of each loss; raises `KeyboardInterrupt` if the work is to end.
     """
-    makers = CLASSIFICATION_LOSSES if classes else REGRESSION_LOSSES
-    first = Parts(choice, makers[names[0]](choice.noise))
     rows = np.random.default_rng(seed).permutation(len(X))[:_MOST_ROWS]
     folds = _folds(y[rows], classes)
     if not folds:
-        return first
+        return plain_parts(choice, names[0], classes=classes)
     A, y = choice.rows(X[rows]), y[rows]
     judging = np.concatenate(folds)
     tried = []
     for i, name in enumerate(names):
         if stages.tell(i / len(names)):
             raise KeyboardInterrupt
-        parts = replace(first, loss=makers[name](choice.noise))
-        for factor, values in zip(_FACTORS, _left_out_values(parts, A, y, folds, classes, seed), strict=True):
+        parts = plain_parts(choice, name, classes=classes)
+        for factor, values in zip(_FACTORS, _left_out_values(parts, A, y, folds, classes), strict=True):
             one = replace(parts, factor=factor)
             tried.append(_judged(name, one, values[judging], y[judging], classes))
     best = _best_margin(tried) if classes else _best_of_numbers(tried)
@@ -192,7 +200,7 @@ def _folds(y: Array, classes: bool) -> list[Array]:
     return folds if len(names) == 2 else folds[:1]
 
 
-def _left_out_values(parts: Parts, A: Array, y: Array, folds: list[Array], classes: bool, seed: int) -> list[Array]:
+def _left_out_values(parts: Parts, A: Array, y: Array, folds: list[Array], classes: bool) -> list[Array]:
     """For each factor what machines say of the rows that they were not fitted to; NaN for others."""
     kind = SupportVectorClassifier if classes else SupportVectorRegressor
     machine = kind(parts.choice.kernel, loss=parts.loss, C=1.0, tol=_TOL)

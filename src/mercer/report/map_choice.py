@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.methods import METHODS, MapSettings
-from mercer.report.quality import MapQuality, neighbourhoods, paired_gain
+from mercer.report.methods import METHODS, MapSettings, methods_in_words
+from mercer.report.quality import CLEAR_GAIN, MapQuality, neighbourhoods, paired_gain
 from mercer.report.row_groups import Groups
 
 Array = NDArray[Any]
 
-# A map is called better for a gain of so many standard errors.
-_ERRORS = 2.0
+# What headlines say.
+_ENOUGH, _NO_SHAPES = "Principal components are enough", "do not read shapes into it."
 # What manifolds are called, by their coordinates in the order of the alphabet.
 _SHAPES = {
     ("interval",): "a curve", ("circle",): "a closed loop",
     ("interval", "interval"): "a curved surface", ("circle", "interval"): "a tube", ("circle", "circle"): "a torus",
 }  # fmt: skip
-
-
-# What headlines say.
-_ENOUGH, _NO_SHAPES = "Principal components are enough", "do not read shapes into it."
 
 
 @dataclass(frozen=True)
@@ -99,12 +95,12 @@ class MapChoice:
         if self.settings.method == "manifold":
             return name, verdict, reasons
         name, verdict, reasons = self._by_hidden_entries(name, verdict, reasons)
-        left = [METHODS[other].words for other in self.wanted if other != name and not self._is_compared(other)]
+        left = [other for other in self.wanted if other != name and not self._is_compared(other)]
         if left:
             verdict = verdict.replace(_ENOUGH, f"As far as maps were compared, {_ENOUGH[0].lower()}{_ENOUGH[1:]}")
-            reasons = [*reasons, f"Not compared: {', '.join(left)}."]
+            reasons = [*reasons, f"Not compared: {methods_in_words(left)}."]
         if self.spared:
-            spared = ", ".join(METHODS[other].words for other in self.spared)
+            spared = methods_in_words(self.spared)
             reasons = [*reasons, f"Not compared, since they are seldom better: {spared}. --thorough adds them."]
         return name, verdict, reasons
 
@@ -164,7 +160,7 @@ class MapChoice:
         if not np.isfinite(error):
             return self._not_compared(manifold, pca)
         how = [f"Log density of held-out rows against principal components: {gain:+.3g} ± {error:.2g}."]
-        if gain > _ERRORS * error or self.settings.method == "manifold":
+        if gain > CLEAR_GAIN * error or self.settings.method == "manifold":
             return "manifold", "The search was stopped early; the best curved map so far is shown.", how
         return "pca", "The search was stopped early; no curved map so far predicts held-out rows better than PCA.", how
 
@@ -192,7 +188,7 @@ class MapChoice:
         for other, found in self.maps.items():
             if found.quality is not None and other not in ("pca", "manifold"):
                 gain, error = paired_gain(quality.hidden_errors, found.quality.hidden_errors)
-                if gain > _ERRORS * error:
+                if gain > CLEAR_GAIN * error:
                     better[other] = gain, error
         if not better:
             return name, verdict, reasons

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from mercer.report.mapping import MapResult
 from mercer.report.methods import METHODS
-from mercer.tables.columns import read_numbers, read_texts
+from mercer.tables.columns import MOST_CATEGORIES, read_numbers, read_texts
 from mercer.tables.dates import DATES
 from mercer.tables.labels import are_classes
 from mercer.tables.reading import Table
-from mercer.tables.schema import MOST_CATEGORIES
 
 Array = NDArray[Any]
 

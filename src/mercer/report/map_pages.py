@@ -14,7 +14,7 @@ from mercer.report.mapping import MapResult
 from mercer.report.methods import METHODS
 from mercer.report.model_files import model_bytes
 from mercer.report.outputs import json_bytes
-from mercer.report.pages import percent, render, script_data, versions
+from mercer.report.pages import Bar, percent, render, script_data, versions
 from mercer.report.profiles import profiles
 from mercer.report.quality import n_neighbours
 from mercer.report.stored_models import stored_map
@@ -167,7 +167,7 @@ def _unmeasured(result: MapResult) -> list[str]:
     return [METHODS[name].words + (" (shown)" if name == result.chosen.method else "") for name in names]
 
 
-def _bars(result: MapResult) -> list[tuple[str, float, str, bool]]:
+def _bars(result: MapResult) -> list[Bar]:
     """What the map loses of each column, those that lose most first."""
     errors = sorted(column_errors(result), key=lambda pair: -np.nan_to_num(pair[1]))
     return [(name, 100 * float(np.clip(np.nan_to_num(e), 0, 1)), percent(e), e > _MUCH) for name, e in errors]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,18 +15,18 @@ from numpy.typing import NDArray
 from mercer.report.closed_loops import gains_upon, is_closed, loop_or_surface
 from mercer.report.fit_warnings import in_plain_words, unsettled
 from mercer.report.map_choice import FittedMap, MapChoice
-from mercer.report.map_limits import check_rows, rotation_in_words
+from mercer.report.map_limits import cautions_about_map, cautions_about_table, check_rows, rotation_in_words
 from mercer.report.map_models import MapModel, distances_of
-from mercer.report.methods import METHODS, MapMethod, MapSettings
+from mercer.report.methods import METHODS, MapMethod, MapSettings, methods_in_words
 from mercer.report.notes import grouped
 from mercer.report.progress import Progress, Stages
+from mercer.report.publishing import Publishing
 from mercer.report.quality import HeldOut, MapQuality, embedding_of, label_agreement, measure, places_of
 from mercer.report.row_groups import Groups, groups_of
 from mercer.report.seen_rows import SeenRows, far_distance
 from mercer.report.true_circles import with_true_circles
-from mercer.tables.columns import counted
 from mercer.tables.errors import InputError, MemoryRefusal
-from mercer.tables.labels import labels_of, twin_of_label
+from mercer.tables.labels import labels_of
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
@@ -37,12 +35,6 @@ Array = NDArray[Any]
 
 # With fewer columns no entry of a row can be told from the others.
 _FEWEST_COLUMNS_TO_HIDE = 4
-# A larger share of missing entries than this is worth a warning.
-_MANY_MISSING = 0.2
-# So much less continuity than principal components have is worth one, too.
-_TORN = 0.05
-# Share of the time that may be spent on results that later ones replace.
-_SHARE_OF_PUBLISHING = 0.2
 # Places between groups of rows are not far, though few rows may be near them.
 _FAR_PLACE = 3.0
 
@@ -160,13 +152,13 @@ def make_map(
     rows = np.flatnonzero(~np.isnan(X).all(axis=1))
     check_rows(X[rows], schema, settings, table.name)
     notes = [*table.notes, *grouped(notes), *notes_of_label]
-    return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(publish)
+    return _Mapping(table, schema, X[rows], rows, settings, label, progress, notes).result(Publishing(publish))
 
 
 class _Mapping:
     def __init__(
         self, table: Table, schema: TableSchema, X: Array, rows: Array, settings: MapSettings, label: str | None,
-        progress: Progress | None, notes: Sequence[str] = (),
+        progress: Progress | None, notes: list[str],
     ):  # fmt: skip
         self._table, self._schema, self._X, self._rows = table, schema, X, rows
         self._settings, self._label = settings, label
@@ -174,8 +166,7 @@ class _Mapping:
         plan = {words: work for name in self._wanted for words, work in METHODS[name].plan(len(X)).items()}
         self._stages = Stages(progress, plan)
         self._warnings: list[str] = []
-        self._notes = list(notes)
-        self._published_at, self._publishing = -np.inf, 0.0
+        self._notes = notes
         self._maps: dict[str, FittedMap] = {}
         self._interrupted = False
         self._reasons_of_shape: list[str] = []
@@ -188,7 +179,7 @@ class _Mapping:
         self._complete = np.asarray(~np.isnan(X[self._held_out.test]).any(axis=1))
         self._hides = len(schema.columns) >= _FEWEST_COLUMNS_TO_HIDE
 
-    def result(self, publish: Callable[[MapResult], None] | None = None) -> MapResult:
+    def result(self, publishing: Publishing[MapResult]) -> MapResult:
         if self._settings.method != "auto":
             self._check_memory(self._settings.method)  # before anything is published
         try:
@@ -198,7 +189,9 @@ class _Mapping:
                 self._fit(name)
                 if self._interrupted:
                     break
-                self._publish(publish)
+                left = [other for other in self._wanted if other not in self._maps]
+                if left:
+                    publishing.offer(partial(self._so_far, left))
                 self._measure(name)
         except KeyboardInterrupt:
             self._interrupted = True
@@ -221,19 +214,9 @@ class _Mapping:
         )  # fmt: skip
         return MapResult(
             self._table, model, self._rows, self._X, chosen.embedding, distances, dict(self._maps), verdict,
-            [*reasons, *self._reasons(left)], self._notes, self._all_warnings(name),
-            self._label, self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
+            [*reasons, *self._reasons(left)], self._notes, self._cautions(chosen.quality), self._label,
+            self._settings, self._interrupted or bool(left), [*choice.spared, *self._slow],
         )  # fmt: skip
-
-    def _publish(self, publish: Callable[[MapResult], None] | None) -> None:
-        """Give away what there is, the first time at once, and then if it takes but a small share of the time."""
-        left = [name for name in self._wanted if name not in self._maps]
-        begin = time.monotonic()
-        if publish is None or not left or begin - self._published_at < self._publishing / _SHARE_OF_PUBLISHING:
-            return
-        publish(self._so_far(left))
-        self._published_at = time.monotonic()
-        self._publishing = self._published_at - begin
 
     def _reasons(self, left: Sequence[str]) -> list[str]:
         """What else there is to say of the choice."""
@@ -242,14 +225,18 @@ class _Mapping:
         if manifold is not None:
             found += rotation_in_words(manifold.estimator, self._X.shape[1])
         if self._no_circles:
-            words = ", ".join(METHODS[name].words for name in self._no_circles)
-            found.append(f"Not compared, since it knows no circles: {words}.")
+            found.append(f"Not compared, since it knows no circles: {methods_in_words(self._no_circles)}.")
         if self._slow:
-            words = ", ".join(METHODS[name].words for name in self._slow)
-            found.append(f"Not compared, since it takes long with so many rows: {words}. --thorough adds it.")
+            slow = methods_in_words(self._slow)
+            found.append(f"Not compared, since it takes long with so many rows: {slow}. --thorough adds it.")
         if left:
-            found.append(f"Still comparing: {', '.join(METHODS[name].words for name in left)}.")
+            found.append(f"Still comparing: {methods_in_words(left)}.")
         return found
+
+    def _cautions(self, quality: MapQuality | None) -> list[str]:
+        """What to be careful with: in the table, on the map that was chosen, and of the fits."""
+        about_table = cautions_about_table(self._table, self._schema, self._X, self._label)
+        return [*about_table, *cautions_about_map(quality, self._maps["pca"].quality), *self._warnings]
 
     @cached_property
     def _groups(self) -> Groups:
@@ -266,6 +253,7 @@ class _Mapping:
     def _fit(self, name: str) -> None:
         """Fit one kind of map; one that fails is left out, unless it was asked for."""
         method, asked = METHODS[name], self._settings.method == name
+        title = f"{method.words[0].upper()}{method.words[1:]}"
         try:
             self._check_memory(name)
             self._stages.begin(method.fitting)
@@ -274,12 +262,11 @@ class _Mapping:
                 if name == "manifold" and self._settings.topology == "auto":
                     estimator = self._fitted_manifold()
                 else:
-                    X = self._X if method.takes_missing else self._filled
-                    estimator = self._fitted(method, self._settings_for(name), X)
+                    estimator = self._fitted(method, self._settings_for(name), self._rows_for(method))
         except (ValueError, np.linalg.LinAlgError) as error:
             if asked or name == "pca":
-                raise InputError(f"{method.words[0].upper()}{method.words[1:]} cannot be fitted: {error}") from None
-            self._warnings.append(f"{method.words[0].upper()}{method.words[1:]} could not be fitted: {error}")
+                raise InputError(f"{title} cannot be fitted: {error}") from None
+            self._warnings.append(f"{title} could not be fitted: {error}")
             return
         except MemoryRefusal as refusal:
             if asked or name == "pca":
@@ -296,6 +283,9 @@ class _Mapping:
     def _check_memory(self, name: str) -> None:
         method, (n, d) = METHODS[name], self._X.shape
         refuse_if_too_large(method.bytes_needed(n, d), f"fitting {method.words} to {n:,} rows of {d} columns")
+
+    def _rows_for(self, method: MapMethod) -> Array:
+        return self._X if method.takes_missing else self._filled
 
     def _fitted(self, method: MapMethod, settings: MapSettings, X: Array) -> Any:
         """An estimator, fitted; it is asked to end with every iteration, whether or not somebody watches."""
@@ -317,7 +307,7 @@ class _Mapping:
     def _fitted_manifold(self) -> Any:
         """A surface, or a closed loop if it tells as much; circles only where they keep neighbours."""
         settings, method = self._settings, METHODS["manifold"]
-        X = self._X if method.takes_missing else self._filled
+        X = self._rows_for(method)
 
         @cache
         def fitted(dim: int, topology: str, all_rows: bool) -> Any:
@@ -390,46 +380,6 @@ class _Mapping:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return measure(method, estimator, self._X, self._held_out, hides=self._hides)
-
-    # Words -----------------------------------------------------------------------------------------------------------
-
-    def _all_warnings(self, name: str) -> list[str]:
-        found = []
-        missing = np.isnan(self._X).mean()
-        if missing > _MANY_MISSING:
-            found.append(f"{100 * missing:.0f}% of the entries are missing: coordinates of rows are less certain.")
-        n_lost = self._table.frame.height - len(self._rows)
-        if n_lost:
-            lost = counted(n_lost, "row has no usable entry and is", "rows have no usable entry and are")
-            found.append(f"{lost} not on the map.")
-        twin = twin_of_label(self._table, self._schema, self._label)
-        if twin:
-            found.append(
-                f"{twin} says the same as the label {self._label}: the map may show nothing but that. Leave it out "
-                f"with --drop {shlex.quote(twin)}."
-            )
-        if len(self._X) < 50:
-            found.append(f"{len(self._X)} rows are few: with fewer than 50, nothing is chosen by held-out rows.")
-        quality = self._maps[name].quality
-        if quality is not None and quality.trustworthiness < 0.8:
-            found.append(
-                f"Many neighbours on the map are no neighbours in the table: trustworthiness is "
-                f"{100 * quality.trustworthiness:.0f}%, and {100 * quality.shared_neighbours:.0f}% of the nearest rows "
-                "are the same. Look at more coordinates."
-            )
-        if quality is not None and quality.hidden_entries > 1.0:
-            found.append("The map guesses hidden entries worse than their means do: fill no missing entries with it.")
-        return [*found, *self._torn(name), *self._warnings]
-
-    def _torn(self, name: str) -> list[str]:
-        """Curved maps may tear apart what belongs together: then principal components are worth a look."""
-        quality, pca = self._maps[name].quality, self._maps["pca"].quality
-        if quality is None or pca is None or pca.continuity - quality.continuity <= _TORN:
-            return []
-        return [
-            f"The continuity of the map is {100 * quality.continuity:.0f}%, that of principal components "
-            f"{100 * pca.continuity:.0f}%: it may have torn groups apart. Compare both with the menu of the map."
-        ]
 
 
 def _wanted(settings: MapSettings, n_rows: int) -> tuple[list[str], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,3 +185,8 @@ METHODS: dict[str, MapMethod] = {
         ),
     )
 }  # fmt: skip
+
+
+def methods_in_words(names: Iterable[str]) -> str:
+    """What the report calls some kinds of maps, one after the other."""
+    return ", ".join(METHODS[name].words for name in names)

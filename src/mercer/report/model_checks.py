@@ -21,8 +21,6 @@ from mercer.components.removal import RemovedFunctions
 from mercer.graphs import LaplacianEigenmaps, NeighbourAffinity, NeighbourSearch
 from mercer.graphs.brute import BruteForce
 from mercer.graphs.searches import Approximate, Tree
-from mercer.kernels import Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
-from mercer.kernels.algebra import OnColumns, Product
 from mercer.losses import Hinge, Logistic, SquaredHinge
 from mercer.machines import CellMachine, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.calibration import Calibration
@@ -48,6 +46,7 @@ from mercer.manifolds.ukr.units import LatentUnits
 from mercer.manifolds.unsupervised_kernel_regression import MOST_REGRESSED
 from mercer.quantizers.costs import SquaredCost
 from mercer.report.cell_checks import check_cells
+from mercer.report.kernel_checks import check_stored_kernel, check_stored_kernel_parameter
 from mercer.report.model_archives import Refused
 from mercer.report.stored_values import (
     attribute,
@@ -67,7 +66,6 @@ Array = NDArray[Any]
 
 # Grids in more dimensions are larger than any memory.
 _MOST_GRID_DIMS = 10
-_LARGEST_DEGREE = 20
 # Along a coordinate.
 _MOST_CELLS = 1000
 
@@ -134,59 +132,6 @@ def _check_type(value: Any, kind: type, what: str) -> None:
         raise Refused(f"{what} must be {kind.__name__}, and is {type(value).__name__}")
 
 
-# Kernels -------------------------------------------------------------------------------------------------------------
-
-
-def _kernel(owner: Any, name: str, n_columns: int) -> None:
-    """A kernel on rows with so many columns."""
-    kernel = attribute(owner, name)
-    if type(kernel) not in _KERNELS:
-        raise Refused(f"{name} of its {type(owner).__name__} is {type(kernel).__name__}, which is no kernel of a model")
-    _KERNELS[type(kernel)](kernel, n_columns)
-
-
-def _gaussian(kernel: Gaussian, n_columns: int) -> None:
-    if not isinstance(attribute(kernel, "width"), list):
-        number(kernel, "width", positive=True)
-    elif len(kernel.width) != n_columns or not all(is_number(width) and width > 0 for width in kernel.width):
-        raise Refused(f"width of its Gaussian must be {n_columns} positive numbers")
-
-
-def _polynomial(kernel: Polynomial, n_columns: int) -> None:
-    whole(kernel, "degree", 1, _LARGEST_DEGREE)
-    number(kernel, "offset")
-
-
-def _periodized(kernel: Periodized, n_columns: int) -> None:
-    number(kernel, "period", positive=True)
-    _gaussian(part(kernel, "kernel", Gaussian), n_columns)
-
-
-def _on_columns(kernel: OnColumns, n_columns: int) -> None:
-    columns = part(kernel, "columns", list)
-    if not columns or not all(type(column) is int and 0 <= column < n_columns for column in columns):
-        raise Refused(f"columns of its OnColumns must be positions below {n_columns}")
-    _kernel(kernel, "kernel", len(columns))
-
-
-def _product(kernel: Product, n_columns: int) -> None:
-    _kernel(kernel, "left", n_columns)
-    _kernel(kernel, "right", n_columns)
-
-
-_KERNELS: dict[type, Callable[[Any, int], Any]] = {
-    Gaussian: _gaussian, Exponential: lambda kernel, n_columns: number(kernel, "rate", positive=True),
-    ProductLaplace: _gaussian,  # which has a width, too
-    Linear: lambda kernel, n_columns: None, Polynomial: _polynomial, Periodized: _periodized, OnColumns: _on_columns,
-    Product: _product,
-}  # fmt: skip
-
-
-def _kernel_parameter(estimator: Any, n_columns: int) -> None:
-    if attribute(estimator, "kernel") is not None:
-        _kernel(estimator, "kernel", n_columns)
-
-
 # Maps ----------------------------------------------------------------------------------------------------------------
 
 
@@ -236,7 +181,7 @@ def _basis(basis: LatentBasis, q: int) -> tuple[int, int, int]:
     n_features = floats(basis, "to_alpha", n_nodes, None).shape[1]
     linear = equal(basis, "linear", True, False)
     equal(basis, "whitened", True, False)
-    _kernel(basis, "kernel", q)
+    check_stored_kernel(basis, "kernel", q)
     n_points = float(math.prod(basis.space.refined(sides)))
     refuse_if_too_large(8.0 * n_points * (n_nodes + n_features + 3 * q), "the grid of the map", "make the map again")
     return n_nodes, n_features, 1 + (topology.count("interval") if linear else 0)
@@ -284,8 +229,8 @@ def _units(owner: Any, q: int) -> None:
 
 
 def _kernel_pca(pca: KernelPCA, d: int, q: int) -> None:
-    _kernel_parameter(pca, d)
-    _kernel(pca, "kernel_", d)
+    check_stored_kernel_parameter(pca, d)
+    check_stored_kernel(pca, "kernel_", d)
     equal(pca, "preimage", "auto")
     equal(pca, "n_components_", q)
     n = len(floats(pca, "rows_", None, d))
@@ -294,7 +239,7 @@ def _kernel_pca(pca: KernelPCA, d: int, q: int) -> None:
     floats(pca, "eigenvalues_", q)
     removed = part(pca, "_removed", RemovedFunctions)
     equal(removed, "_linear", False)
-    _kernel(removed, "_kernel", d)
+    check_stored_kernel(removed, "_kernel", d)
     number(removed, "_constant")
     floats(removed, "_mean", 0)
     floats(removed, "_map", 0, 0)
@@ -309,7 +254,7 @@ def _kernel_pca(pca: KernelPCA, d: int, q: int) -> None:
 
 
 def _preimages(ridge: RidgePreimages, n: int, d: int, q: int) -> None:
-    _kernel(ridge, "_kernel", q)
+    check_stored_kernel(ridge, "_kernel", q)
     floats(ridge, "scores", n, q)
     floats(ridge, "_mean", d)
     floats(ridge, "_coef", n, d)
@@ -374,8 +319,8 @@ _MAPS: dict[str, tuple[type, Callable[[Any, int, int], None]]] = {
 
 def _machine(machine: Any, d: int, n_functions: int) -> None:
     """Kernel functions and a parametric part, once or for each of some functions."""
-    _kernel_parameter(machine, d)
-    _kernel(machine, "kernel_", d)
+    check_stored_kernel_parameter(machine, d)
+    check_stored_kernel(machine, "kernel_", d)
     columns = () if n_functions == 1 else (n_functions,)
     n_support = len(positions(machine, "support_", None, below=2**62))
     floats(machine, "support_vectors_", n_support, d)
@@ -398,6 +343,6 @@ def _parametric_part(parametric: ParametricPart, d: int) -> int:
     # Other items would be called.
     if not all(isinstance(item, str) and item in ("constant", "linear") for item in items):
         raise Refused("items of its ParametricPart must be 'constant' or 'linear'")
-    _kernel(parametric, "_kernel", d)
+    check_stored_kernel(parametric, "_kernel", d)
     n_columns = sum(1 if item == "constant" else d for item in items)
     return len(positions(parametric, "_kept", None, below=n_columns))

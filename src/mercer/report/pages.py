@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -19,6 +20,8 @@ from mercer.report.outputs import plain
 from mercer.tables.columns import counted
 
 Array = NDArray[Any]
+# A name, the length of its bar in percent, what stands beside it, and whether it is marked.
+Bar = tuple[str, float, str, bool]
 
 # What a result depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
@@ -82,6 +85,12 @@ def _rounded_list(values: Array) -> Any:
         rounded = rounded.astype(object)
         rounded[~known] = None
     return rounded.reshape(values.shape).tolist()
+
+
+def bars(values: Sequence[tuple[str, float]]) -> list[Bar]:
+    """Bars of named numbers, the longest of which is that of the largest number."""
+    largest = max((value for _, value in values), default=1.0) or 1.0
+    return [(name, 100 * value / largest, f"{value:.2f}", False) for name, value in values]
 
 
 def figure(value: float | None, digits: int = 3) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.mapping import MapResult
-from mercer.tables.schema import Column
+from mercer.tables.features import Column
 
 Array = NDArray[Any]
 

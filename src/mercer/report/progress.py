@@ -6,15 +6,7 @@ from collections.abc import Mapping
 
 
 class Progress:
-    """Follows long work; this one looks away.
-
-    Attributes
-    ----------
-    watched : bool
-        Whether every iteration is worth telling.
-    """
-
-    watched = False
+    """Follows long work; this one looks away."""
 
     def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
         """Be told of the work, and say whether it is to end.
@@ -66,11 +58,6 @@ class Stages:
     def __init__(self, progress: Progress | None, plan: Mapping[str, float]):
         self._progress, self._plan = progress or Progress(), dict(plan)
         self._words, self._share = "", 0.0
-
-    @property
-    def watched(self) -> bool:
-        """Whether iterations are told of."""
-        return self._progress.watched
 
     def begin(self, words: str) -> None:
         """Go on to a stage of the plan; raises `KeyboardInterrupt` if the work is to end."""

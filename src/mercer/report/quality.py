@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import cross_val_predict
-from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from sklearn.neighbors import KNeighborsRegressor
 
 from mercer.report.map_models import filled_of, images_of
 from mercer.report.methods import MapMethod
+from mercer.report.nearest_rows import nearest_rows
 
 Array = NDArray[Any]
 
@@ -22,12 +22,12 @@ Array = NDArray[Any]
 _MOST_ROWS, _NEIGHBOURS = 1500, 10
 # Rows whose ranks are counted at once, so that their distances stay in the cache.
 _BLOCK = 64
-# Trees of neighbours are faster than all distances for no more columns than this.
-_MOST_TREE_COLUMNS = 8
 # Rows whose neighbours among all rows are compared.
 _MOST_QUERIES = 500
 # Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
 _HELD_OUT, _MOST_HELD_OUT, _HIDDEN = 0.2, 400, 0.25
+# A gain of one map upon another counts if it is more than so many standard errors.
+CLEAR_GAIN = 2.0
 # Most rows that a held-out fit is made with.
 _MOST_TRAINING = 2000
 
@@ -182,15 +182,11 @@ def shares_of_neighbours(X: Array, Z: Array) -> Array:
 
 def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
     """The nearest other rows of those that are asked for."""
-    if values.shape[1] <= _MOST_TREE_COLUMNS:
-        found = cKDTree(values).query(values[asked], k=n_neighbors + 1)[1]
-    else:
-        search = NearestNeighbors(n_neighbors=n_neighbors + 1, algorithm="brute").fit(values)
-        found = search.kneighbors(values[asked], return_distance=False)
+    _, found = nearest_rows(values, values[asked], n_neighbors + 1)
     # Among equal rows a row need not be its own nearest one: then the last of the others is left out.
     others = found != asked[:, None]
     others[others.all(axis=1), -1] = False
-    return np.asarray(found[others].reshape(len(asked), n_neighbors))
+    return found[others].reshape(len(asked), n_neighbors)
 
 
 def label_agreement(Z: Array, labels: Array, *, classes: bool) -> float:

@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
 
+from mercer.report.nearest_rows import nearest_rows
 from mercer.tables.columns import counted
 
 Array = NDArray[Any]
@@ -19,8 +18,6 @@ Array = NDArray[Any]
 _MOST_ROWS = 2000
 # A row is far if its distance is more than this many times that of 99% of the training rows, if nothing else is said.
 _FAR_FACTOR, _FAR_SHARE = 1.5, 0.99
-# Trees of neighbours are faster than all distances for no more columns than this.
-_MOST_TREE_COLUMNS = 8
 # Equal rows may seem to be so far apart, in standard deviations.
 _ROUNDING = 1e-6
 
@@ -58,7 +55,7 @@ class SeenRows:
 
     def distances(self, X: Array) -> Array:
         """Distance of each row from the nearest one that has been seen."""
-        return _nearest_distances(self.rows, X, 1)
+        return nearest_rows(self.rows, X, 1)[0][:, 0]
 
 
 def far_distance(distances: Array, factor: float = _FAR_FACTOR) -> float:
@@ -84,11 +81,4 @@ def _to_others(X: Array) -> Array:
     """Distance of each row from the nearest other one."""
     if len(X) < 2:
         return np.zeros(len(X))
-    return _nearest_distances(X, X, 2)
-
-
-def _nearest_distances(rows: Array, X: Array, n: int) -> Array:
-    """Distance of each row of X from the n-th nearest of others: places on maps have few coordinates, tables many."""
-    if X.shape[1] <= _MOST_TREE_COLUMNS:
-        return np.asarray(cKDTree(rows).query(X, k=[n])[0][:, 0])
-    return np.asarray(NearestNeighbors(n_neighbors=n, algorithm="brute").fit(rows).kneighbors(X)[0][:, n - 1])
+    return nearest_rows(X, X, 2)[0][:, 1]

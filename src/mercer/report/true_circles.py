@@ -7,12 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mercer.report.quality import paired_gain, places_of, shares_of_neighbours
+from mercer.report.quality import CLEAR_GAIN, paired_gain, places_of, shares_of_neighbours
 
 Array = NDArray[Any]
-
-# Circles keep more neighbours if it is by so many standard errors.
-_ERRORS = 2.0
 
 
 def with_true_circles(manifold: Any, intervals: Callable[[], Any], X: Array) -> tuple[Any, list[str]]:
@@ -39,6 +36,6 @@ def with_true_circles(manifold: Any, intervals: Callable[[], Any], X: Array) -> 
     gain, error = paired_gain(kept, parted)
     shares = f"{100 * kept.mean():.0f}% of the nearest rows are true neighbours with circles"
     told = f"{shares}, {100 * parted.mean():.0f}% with intervals."
-    if gain > _ERRORS * error:
+    if gain > CLEAR_GAIN * error:
         return manifold, [f"Something is closed: {told}"]
     return cut, [f"Circles were tried, and nothing is closed: {told}"]

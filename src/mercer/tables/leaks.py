@@ -56,16 +56,11 @@ def leaks(frame: pl.DataFrame, schema: TableSchema, target: str, y: Array) -> li
         else:
             leaked = _tells_classes(read_texts(series), y)
             suspect = "" if x is None or leaked else _suspicion_of_classes(x, y, target)
+        advice = f"If it is known only together with {target}, leave it out with --drop {shlex.quote(column.name)}."
         if leaked:
-            found.append(
-                f"{column.name} gives {target} away: one can be computed from the other. If it is known only together "
-                f"with {target}, leave it out with --drop {shlex.quote(column.name)}."
-            )
+            found.append(f"{column.name} gives {target} away: one can be computed from the other. {advice}")
         elif suspect:
-            suspected.append(
-                f"{column.name} may give {target} away: {suspect}. If it is known only together with {target}, leave "
-                f"it out with --drop {shlex.quote(column.name)}."
-            )
+            suspected.append(f"{column.name} may give {target} away: {suspect}. {advice}")
     if y.dtype.kind == "f" and not found:
         found = _sums(numbers, y, target)
     return [*found, *suspected]

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 # Entries that are more than so many times as far from the median as the quartiles are from each other are moved there:
 # they would hide all other differences.
-_FENCE = 20.0
+FENCE = 20.0
 # Columns that differ by less than this share of their largest entry are constant.
 _CONSTANT = 1e-12
 # Names of columns that tell rows apart: id, customer_id, Kunden-Nr., rowID, index.
@@ -162,7 +162,7 @@ def _fences(x: Array) -> tuple[float, float] | None:
     with np.errstate(over="ignore"):  # no width is too large
         # A quarter of the largest numbers that there are can be subtracted from each other.
         low, median, high = 4.0 * np.quantile(x / 4.0, [0.25, 0.5, 0.75])
-        width = _FENCE * (high - low)
+        width = FENCE * (high - low)
         if width == 0 or np.abs(x - median).max() <= width:
             return None
         return float(median - width), float(median + width)

@@ -22,8 +22,6 @@ from mercer.tables.reading import Table
 
 Array = NDArray[Any]
 
-__all__ = ["MOST_CATEGORIES", "Column", "TableSchema"]
-
 
 @dataclass(frozen=True)
 class TableSchema:

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.tables.columns import counted, read_numbers, read_texts, text_choice
+from mercer.tables.columns import MOST_CATEGORIES, counted, read_numbers, read_texts, text_choice
 from mercer.tables.dates import DATES, DateChoice
 from mercer.tables.errors import InputError, OptionError
 from mercer.tables.leaks import leaks
-from mercer.tables.meanings import choices_in_words
+from mercer.tables.meanings import FENCE, choices_in_words
 from mercer.tables.numbers import Conventions, NumberChoice
 from mercer.tables.reading import Table
-from mercer.tables.schema import MOST_CATEGORIES, TableSchema
+from mercer.tables.schema import TableSchema
 from mercer.tables.transforms import Transform
 
 Array = NDArray[Any]
@@ -26,9 +26,6 @@ TASKS = ("auto", "regression", "classification")
 _MOST_CLASSES = 50
 # Fewer rows teach nothing.
 _FEWEST_ROWS = 10
-# Numbers are far out if they are more than so many times as far from the median as the quartiles are from each other,
-# as in columns.
-_FENCE = 20.0
 _PLAIN = Transform()
 # Squares of larger numbers overflow, and those of smaller ones vanish.
 _LEAST, _LARGEST = 1e-140, 1e140
@@ -66,6 +63,11 @@ class Target:
     dtype: str = ""
     transform: Transform = _PLAIN
     errors: tuple[float, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """What machines do: "regression" or "classification"."""
+        return "regression" if self.classes is None else "classification"
 
     @property
     def unit(self) -> str:
@@ -189,7 +191,7 @@ class LearningProblem:
         if far.any():
             far_ones = counted(int(far.sum()), "number is", "numbers are")
             warned.append(
-                f"{target}: {far_ones} farther from the median than {_FENCE:.0f} times the distance of the quartiles, "
+                f"{target}: {far_ones} farther from the median than {FENCE:.0f} times the distance of the quartiles, "
                 f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are told without such rows, which would hide "
                 "all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
                 "mistakes?"
@@ -245,7 +247,7 @@ def are_far(y: Array) -> Array:
     if not len(y):
         return np.zeros(0, dtype=bool)
     low, median, high = np.quantile(y, [0.25, 0.5, 0.75])
-    return np.abs(y - median) > (_FENCE * (high - low) if high > low else np.inf)
+    return np.abs(y - median) > (FENCE * (high - low) if high > low else np.inf)
 
 
 def _classes(series: pl.Series) -> tuple[Array, Array, Target]:

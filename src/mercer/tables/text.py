@@ -87,11 +87,10 @@ def text_table(data: bytes, name: str, options: TextOptions, *, tabs: bool = Fal
         records[0].insert(0, ROW_NAMES)
         dialect = replace(dialect, text=f"{ROW_NAMES}{dialect.separator}{dialect.text}")
     frame, more = _cut(dialect, name, len(records[0]), text)
+    in_line: list[str] = []
     if has_header:
         frame, in_line, said = _below_header(frame, records, name)
         more += said
-    else:
-        in_line = []
     frame.columns, changed = _names(records[0], frame.width, has_header)
     if names_rows and not _tells_apart(frame[ROW_NAMES]):
         raise InputError(
