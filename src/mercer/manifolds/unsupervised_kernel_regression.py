@@ -20,8 +20,8 @@ from mercer.components import fixed_point_preimages
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
-from mercer.manifolds.known_rows import check_known_rows
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.known_rows import check_known_rows
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
