@@ -190,7 +190,7 @@ def test_gaps_are_filled():
 def test_blocks_of_rows_make_no_difference(monkeypatch):
     gtm = GenerativeTopographicMap(1, max_iter=20, tol=0.1).fit(CURVE)
     whole = gtm.score_samples(CURVE)
-    monkeypatch.setattr("mercer.manifolds.principal.projection._BLOCK", 64)
+    monkeypatch.setattr("mercer.manifolds.latent.rows._BLOCK", 64)
     np.testing.assert_allclose(gtm.score_samples(CURVE), whole)
     np.testing.assert_allclose(GenerativeTopographicMap(1, max_iter=20, tol=0.1).fit(CURVE).history_, gtm.history_)
 
