@@ -98,12 +98,12 @@ class ArrayRows:
 
         Neighbours are added first, then neighbouring pairs, and so on: the order is fixed, and few results are kept.
         """
-        waiting: dict[tuple[int, int], Any] = {}
+        waiting: dict[tuple[int, int], tuple[Any]] = {}  # by level and number, what has not met its neighbour
         widths, lock = [len(self._blocks)], threading.Lock()
         while widths[-1] > 1:
             widths.append((widths[-1] + 1) // 2)
 
-        def work(number: int) -> None:
+        def work(number: Any) -> None:
             value, level = function(*self._block(number), *small), 0
             while level < len(widths) - 1:
                 if (number ^ 1) < widths[level]:
@@ -112,7 +112,7 @@ class ArrayRows:
                         if other is None:
                             waiting[level, number] = (value,)
                             return
-                    value = add(value, *other) if number % 2 == 0 else add(*other, value)
+                    value = add(value, other[0]) if number % 2 == 0 else add(other[0], value)
                 number, level = number // 2, level + 1
             waiting[level, 0] = (value,)
 
@@ -123,7 +123,7 @@ class ArrayRows:
         """What function(*blocks, *small) gives for each row: an array, or a tuple of arrays, in the order of rows."""
         parts: list[Any] = [None] * len(self._blocks)
 
-        def work(number: int) -> None:
+        def work(number: Any) -> None:
             parts[number] = function(*self._block(number), *small)
 
         self._run(work)
@@ -142,7 +142,7 @@ class ArrayRows:
     def _block(self, number: int) -> list[Any]:
         return [None if table is None else table[self._blocks[number]] for table in self._tables]
 
-    def _run(self, work: Callable[[int], None]) -> None:
+    def _run(self, work: Callable[[Any], None]) -> None:
         numbers: Any = range(len(self._blocks))
         n_threads = min(allowed_threads(), len(self._blocks))
         run_threaded(lambda number, _: work(number), numbers, lambda: None, n_threads)
@@ -167,7 +167,7 @@ def largest_deviation(rows: Rows, centre: Array) -> float:
     return float(rows.reduce(_deviation, centre, add=np.fmax))
 
 
-def _known_sums(X: Array) -> tuple[Array, Array]:
+def _known_sums(X: Array) -> tuple[Any, Any]:
     missing = np.isnan(X)
     return np.sum(np.where(missing, 0.0, X), axis=0, dtype=np.float64), np.sum(~missing, axis=0)
 
