@@ -8,9 +8,15 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian, Linear
-from mercer.kernels.blas import allowed_threads, single_threaded_blas, single_threaded_numpy
 from mercer.kernels.gram import Gram
-from mercer.kernels.tiles import run_threaded
+from mercer.threads import (
+    allowed_threads,
+    run_over_rows,
+    run_threaded,
+    single_threaded_blas,
+    single_threaded_numpy,
+    threads_of_eigenproblem,
+)
 
 
 @pytest.fixture
@@ -54,22 +60,20 @@ def test_an_error_in_a_tile_stops_all_threads_and_restores_blas(X, error):
 def test_work_stops_soon_after_an_error():
     done, lock = [], threading.Lock()
 
-    def work(tile, state):
+    def work(item, state):
         with lock:
-            done.append(tile)
+            done.append(item)
         if len(done) == 5:
             raise RuntimeError("stop here")
 
-    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(10_000)]
     with pytest.raises(RuntimeError, match="stop here"):
-        run_threaded(work, tiles, lambda: None, 2)
+        run_threaded(work, range(10_000), lambda: None, 2)
     assert len(done) < 10_000
 
 
 def test_threads_may_call_for_threads(X):
     expected = Gaussian()(X)
-    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(20)]
-    states = run_threaded(lambda _, found: found.append(Gaussian()(X)), tiles, list, 2 * (os.cpu_count() or 1))
+    states = run_threaded(lambda _, found: found.append(Gaussian()(X)), range(20), list, 2 * (os.cpu_count() or 1))
     for K in [K for found in states for K in found]:
         np.testing.assert_array_equal(K, expected)
 
@@ -164,8 +168,31 @@ def test_a_process_may_be_forked_inside():
     assert allowed_threads() == before
 
 
-def test_every_tile_is_visited_once():
-    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(500)]
+def test_every_item_is_visited_once():
     for n_threads in (1, 3):
-        states = run_threaded(lambda tile, seen: seen.append(tile[0].start), tiles, list, n_threads)
-        assert sorted(start for seen in states for start in seen) == list(range(500))
+        states = run_threaded(lambda item, seen: seen.append(item), range(500), list, n_threads)
+        assert sorted(item for seen in states for item in seen) == list(range(500))
+
+
+def test_none_is_an_item_like_others():
+    states = run_threaded(lambda item, seen: seen.append(item), [1, None, 2], list, 2)
+    assert sum(len(seen) for seen in states) == 3
+
+
+def test_all_rows_are_done_in_slices():
+    done = np.zeros(5000)
+
+    def work(rows):
+        done[rows] += 1
+
+    run_over_rows(work, len(done), 1000)
+    assert np.all(done == 1)
+
+
+def test_small_eigenproblems_have_one_thread_and_large_ones_all():
+    before = allowed_threads()
+    with threads_of_eigenproblem(100):
+        assert allowed_threads() == 1
+    with threads_of_eigenproblem(1000):
+        assert allowed_threads() == before
+    assert allowed_threads() == before
