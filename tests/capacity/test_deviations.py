@@ -99,7 +99,7 @@ def test_hoeffding_holds_in_simulation():
 
 
 def threshold_risks(rng, m, n_draws):
-    """Largest R - R_emp over all thresholds on the line (VC dimension 1), with labels that are wrong one time in five."""
+    """Largest R - R_emp over all thresholds on the line (VC dimension 1), with one wrong label in five."""
     worst, without_errors = [], []
     for _ in range(n_draws):
         x = np.sort(rng.uniform(size=m))
