@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mercer.kernels import Gaussian, Linear, Periodized, Polynomial
+from mercer.kernels import Anova, Gaussian, Linear, Periodized, Polynomial
 from mercer.losses import Squared
 from mercer.manifolds import LatentBasis, LatentSpace
 from mercer.manifolds.latent.tables import Tables
@@ -168,6 +168,9 @@ MACHINES = [
     ("y", put("machine._part._items", [Linear()]), "items of its ParametricPart must be 'constant' or 'linear'"),
     ("y", put("machine.kernel_.width", "wide"), "width of its Gaussian must be a positive number, and is 'wide'"),
     ("y", put("machine.kernel_.width", 10**400), "width of its Gaussian must be a positive number, and is 1000"),
+    ("y", put("machine.kernel_", Anova([1.0, "all"])), "share of its Anova must be 2 positive numbers"),
+    ("y", put("machine.kernel_", Anova(width=[1.0])), "width of its Anova must be 2 positive numbers"),
+    ("y", put("machine.kernel_", Anova([0.1, 2.0])), None),
     ("y", put("band.margin_", float("nan")), "margin_ of its QuantileBand must be a number, and is nan"),
     ("y", put("band.upper_", None), "upper_ of its QuantileBand must be SupportVectorRegressor, and is NoneType"),
     ("y", put("band", Linear()), "the band must be QuantileBand, and is Linear"),

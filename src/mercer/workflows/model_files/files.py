@@ -53,7 +53,7 @@ TRUSTED = (
     "mercer.graphs.affinity.NeighbourAffinity", "mercer.graphs.bandwidth.WidthCurve",
     "mercer.graphs.brute.BruteForce", "mercer.graphs.eigenmaps.LaplacianEigenmaps",
     "mercer.graphs.neighbours.NeighbourSearch", "mercer.graphs.searches.Approximate", "mercer.graphs.searches.Tree",
-    "mercer.kernels.absolute.ProductLaplace",
+    "mercer.kernels.absolute.ProductLaplace", "mercer.kernels.anova.Anova",
     "mercer.kernels.algebra.OnColumns", "mercer.kernels.algebra.Product", "mercer.kernels.dot_product.Linear",
     "mercer.kernels.dot_product.Polynomial", "mercer.kernels.periodic.Periodized",
     "mercer.kernels.stationary.Exponential", "mercer.kernels.stationary.Gaussian",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mercer.kernels import Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
+from mercer.kernels import Anova, Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Product
 from mercer.workflows.model_files.archives import Refused
 from mercer.workflows.model_files.values import attribute, is_number, number, part, whole
@@ -21,11 +21,21 @@ def check_stored_kernel(owner: Any, name: str, n_columns: int) -> None:
     _KERNELS[type(kernel)](kernel, n_columns)
 
 
-def _gaussian(kernel: Gaussian, n_columns: int) -> None:
-    if not isinstance(attribute(kernel, "width"), list):
-        number(kernel, "width", positive=True)
-    elif len(kernel.width) != n_columns or not all(is_number(width) and width > 0 for width in kernel.width):
-        raise Refused(f"width of its Gaussian must be {n_columns} positive numbers")
+def _gaussian(kernel: Any, n_columns: int) -> None:
+    _per_column(kernel, "width", n_columns)
+
+
+def _anova(kernel: Anova, n_columns: int) -> None:
+    _per_column(kernel, "share", n_columns)
+    _per_column(kernel, "width", n_columns)
+
+
+def _per_column(kernel: Any, name: str, n_columns: int) -> None:
+    values = attribute(kernel, name)
+    if not isinstance(values, list):
+        number(kernel, name, positive=True)
+    elif len(values) != n_columns or not all(is_number(value) and value > 0 for value in values):
+        raise Refused(f"{name} of its {type(kernel).__name__} must be {n_columns} positive numbers")
 
 
 def _polynomial(kernel: Polynomial, n_columns: int) -> None:
@@ -54,7 +64,7 @@ _KERNELS: dict[type, Callable[[Any, int], Any]] = {
     Gaussian: _gaussian, Exponential: lambda kernel, n_columns: number(kernel, "rate", positive=True),
     ProductLaplace: _gaussian,  # which has a width, too
     Linear: lambda kernel, n_columns: None, Polynomial: _polynomial, Periodized: _periodized, OnColumns: _on_columns,
-    Product: _product,
+    Product: _product, Anova: _anova,
 }  # fmt: skip
 
 
