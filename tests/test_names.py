@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import mercer
-from mercer import kernels, losses
+from mercer import kernels, losses, regularizers
 from tests.contracts.all_kernels import INDEFINITE_KERNELS, VECTOR_KERNELS
-from tests.contracts.all_losses import LOSSES
+from tests.contracts.all_losses import LOSSES, ROW_LOSSES
+from tests.contracts.all_manifolds import MAP_PENALTIES
 
 
 def test_type_checkers_see_what_there_is():
@@ -40,9 +41,11 @@ def below(kind):
         # Sequences and given matrices are no rows of two columns: tests/kernels and tests/machines have them.
         (kernels, kernels.Kernel, [*VECTOR_KERNELS, *INDEFINITE_KERNELS], {"WeightedDegree", "Precomputed"}),
         (losses, losses.Loss, LOSSES, set()),
+        (losses, losses.RowLoss, ROW_LOSSES, set()),
+        (regularizers, regularizers.MapPenalty, MAP_PENALTIES, set()),
     ],
 )
-def test_every_kernel_and_loss_is_in_the_tests_of_its_contract(package, base, tested, elsewhere):
+def test_every_kernel_loss_and_penalty_is_in_the_tests_of_its_contract(package, base, tested, elsewhere):
     public = {
         kind.__name__ for kind in below(base) if getattr(package, kind.__name__, None) is kind and not isabstract(kind)
     }

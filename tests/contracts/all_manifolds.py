@@ -6,12 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.kernels import Gaussian, Periodized
+from mercer.losses import HuberRows, LaplaceRows, SquaredRows
 from mercer.manifolds import LatentBasis, LatentSpace, Length
-from mercer.quantizers import AbsoluteCost, HuberCost, SquaredCost
+from mercer.regularizers import as_map_penalty
 
 SIGMA, PENALTY = 0.2, 1e-3
-COSTS = {"squared": SquaredCost(), "huber": HuberCost(SIGMA), "l1": AbsoluteCost()}
+COSTS = {"squared": SquaredRows(), "huber": HuberRows(SIGMA), "l1": LaplaceRows()}
 REGULARIZERS = ("rkhs", "l2", "l1", "group_l1", "length")
+MAP_PENALTIES = [as_map_penalty(name) for name in REGULARIZERS]
 SPACES = {
     "curve": ("interval",),
     "loop": ("circle",),

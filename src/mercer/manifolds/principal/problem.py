@@ -32,8 +32,8 @@ class FitCheck:
     claimed : float
         The objective that the fit states.
     adapted, projected : float
-        R_reg after another adaptation of the map, and after another projection of the rows: neither is larger, and at a
-        stationary point both are equal to it.
+        R_reg after another adaptation of the map, and after another projection of the rows. Neither is larger where the
+        cost is smooth, and at a stationary point both are equal to it.
     """
 
     value: float
