@@ -67,10 +67,7 @@ def test_without_noise_they_are_features_and_products():
 
 def test_products_of_blocks_add_up_and_are_positive():
     rows = RNG.normal(size=(50, 2))
-    whole = expected_products(Gaussian(1.0), rows, NODES, 0.4)
-    parts = expected_products(Gaussian(1.0), rows[:20], NODES, 0.4) + expected_products(
-        Gaussian(1.0), rows[20:], NODES, 0.4
-    )
+    whole, *parts = (expected_products(Gaussian(1.0), part, NODES, 0.4) for part in (rows, rows[:20], rows[20:]))
     np.testing.assert_allclose(whole, sum(parts), rtol=1e-13)
     np.testing.assert_array_equal(whole, whole.T)
     features = expected_features(Gaussian(1.0), rows, NODES, 0.4)

@@ -1,8 +1,8 @@
 """Expected values of Gaussian kernel functions at noisy rows, in closed form.
 
 Noise ε ~ N(0, noise² I) on the rows turns the empirical error of f = Σ_j a_j k(c_j, .) into a quadratic form of a:
-E (y - f(x + ε))² = y² - 2 y aᵀ E k(x + ε) + aᵀ E[k(x + ε) k(x + ε)ᵀ] a, with k(x) the vector of the k(c_j, x). Denoising
-and noisy codes need these two expectations, and no sample of the noise.
+E (y - f(x + ε))² = y² - 2 y aᵀ E k(x + ε) + aᵀ E[k(x + ε) k(x + ε)ᵀ] a, with the vector k(x) of all k(c_j, x).
+Denoising and noisy codes need these two expectations, and no sample of the noise.
 """
 
 from __future__ import annotations
