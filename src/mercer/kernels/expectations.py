@@ -164,5 +164,5 @@ def _variances(kernel: Kernel, noise: Any, n_dims: int, function: str) -> tuple[
             f"noise of {function} must be a number >= 0, or one for each of the {n_dims} columns, got {noise!r}; give "
             "the standard deviation of the noise."
         )
-    width = np.broadcast_to(np.asarray(kernel._length(n_dims), dtype=np.float64), n_dims)  # type: ignore[attr-defined]
+    width = np.broadcast_to(np.asarray(kernel._length(n_dims), dtype=np.float64), n_dims)
     return width**2, np.broadcast_to(s, n_dims) ** 2
