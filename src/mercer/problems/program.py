@@ -217,6 +217,13 @@ class KernelProgram:
         beyond, width = self._beyond_tube(r)
         return float(value + (self.budget or 0.0) * width + np.sum(self._weights(r) * self.loss.value(beyond)))
 
+    @np.errstate(over="ignore", invalid="ignore")
+    def risk(self, h: Array, d: Array) -> float:
+        """Mean loss of h + columns @ d, Σ_i C_i c(r_i) / Σ_i C_i, where C_i is the larger one of the two sides."""
+        r = self.residuals(h, d)
+        costs = self._weights(r) * self.loss.value(self._beyond_tube(r)[0])
+        return float(np.sum(costs) / np.sum(np.maximum(self.C_below, self.C_above)))
+
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
         r = self.residuals(self.times_gram(B), d)
@@ -328,7 +335,7 @@ class KernelProgram:
         unpriced = self.bounds == 0
         violated = float(self.balance(B)[unpriced] @ d[unpriced])
         dual = self._dual(B, d, gram_B) + min(violated, 0.0) - self._shortfall(B, gram_B) - self._rounding(h, B, d)
-        return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility)
+        return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility, self.risk(h, d))
 
     def balance(self, B: Array) -> Array:
         """columnsᵀB - target."""
