@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -109,16 +110,28 @@ def test_machine_code_outlives_installations(tmp_path):
     assert n_compiled(sources, cache) == 0
 
 
-def test_few_versions_of_machine_code_are_kept(tmp_path, monkeypatch):
+def test_machine_code_that_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
     from mercer import compiled_numba
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    for number in range(5):
-        monkeypatch.setattr(compiled_numba, "_digest_of_sources", lambda number=number: f"version-{number}")
+    now, day = time.time(), 24 * 3600
+    for age in (40, 31, 29, 3, 0):
+        monkeypatch.setattr(compiled_numba, "_digest_of_sources", lambda age=age: f"{age}-days")
         place = compiled_numba._place_of_code.__wrapped__()
-        os.utime(place, (1e9 + number, 1e9 + number))
+        os.utime(place, (now - age * day, now - age * day))
+    compiled_numba._place_of_code.__wrapped__()
     left = sorted(folder.name for folder in (tmp_path / "mercer" / "compiled").iterdir())
-    assert left == ["version-2", "version-3", "version-4"]
+    assert left == ["0-days", "29-days", "3-days"]
+
+
+def test_code_that_cannot_be_kept_still_runs(double, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
+    out = np.empty(3)
+    double(np.arange(3.0), out)
+    np.testing.assert_array_equal(out, [0, 2, 4])
 
 
 def test_without_a_folder_numba_finds_one(tmp_path, monkeypatch):

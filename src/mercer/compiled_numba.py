@@ -7,6 +7,7 @@ precision is compiled by itself, at its first call, and the code is kept in the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -28,8 +29,8 @@ PLAIN: Any = {"nogil": True, "error_model": "numpy"}
 FAST: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz"}}
 FAST_WITHOUT_NAN: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
 
-# Folders of machine code that are kept: those of the last versions that were used.
-_KEPT_VERSIONS = 3
+# Machine code of other versions is kept for so many seconds after its last use, 30 days.
+_KEPT_FOR = 30 * 24 * 3600
 
 
 def read_only(kind: Any, n_dims: int, layout: Literal["C", "A"] = "C") -> Any:
@@ -146,6 +147,11 @@ class _UserCode(CompileResultCacheImpl):
 class _UserCache(FunctionCache):
     _impl_class = _UserCode
 
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep machine code; where that fails, as on a full disk, it is only made again by the next process."""
+        with contextlib.suppress(OSError):
+            super().save_overload(signature, code)  # type: ignore[no-untyped-call]
+
 
 @functools.cache
 def _place_of_code() -> Path | None:
@@ -157,9 +163,9 @@ def _place_of_code() -> Path | None:
         if not os.access(place, os.W_OK):
             return None
         os.utime(place)
-        folders = sorted(place.parent.iterdir(), key=lambda folder: folder.stat().st_mtime)
-        for old in folders[:-_KEPT_VERSIONS]:
-            shutil.rmtree(old, ignore_errors=True)
+        for folder in place.parent.iterdir():
+            if folder.stat().st_mtime < place.stat().st_mtime - _KEPT_FOR:
+                shutil.rmtree(folder, ignore_errors=True)
     except (OSError, RuntimeError):  # there is no home, or the sources are in an archive
         return None
     return place

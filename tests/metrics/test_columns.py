@@ -1,6 +1,7 @@
 """Columns that a metric is learned on."""
 
 import numpy as np
+from sklearn.preprocessing import RobustScaler
 
 from mercer.metrics.columns import Columns, group_numbers, most_relevant, relevance
 from mercer.metrics.tuning import TUNING
@@ -12,6 +13,24 @@ def test_standardised_whatever_the_scale():
     Z = Columns.fit(X).transform(X)
     np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-6)
     np.testing.assert_allclose(Z.std(axis=0), 1.0, rtol=1e-6)
+
+
+def test_robust_moments_are_those_of_the_middle():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3)) * [1.0, 1e200, 1e-200]
+    X[:400] = 1e300
+    X[::7, 0] = np.nan
+    columns = Columns.fit(X, robust=True)
+    np.testing.assert_allclose(columns.spread, [1.0, 1e200, 1e-200], rtol=0.3)
+    reference = RobustScaler(unit_variance=True).fit(X[:, [0]])
+    np.testing.assert_allclose([columns.mean[0], columns.spread[0]], [reference.center_[0], reference.scale_[0]])
+    # Where most values are equal the middle has no spread.
+    X = np.column_stack([np.repeat([0.0, 1.0], [90, 10]), np.linspace(-1, 1, 100) * 1.7e308, np.full(100, 0.3)])
+    columns, plain = Columns.fit(X, robust=True), Columns.fit(X)
+    assert columns.mean[0] == plain.mean[0] == 0.1
+    assert columns.spread[0] == plain.spread[0]
+    assert np.isfinite(columns.transform(X)).all()
+    np.testing.assert_array_equal(columns.varies, [True, True, False])
 
 
 def test_constant_columns_are_zero_and_do_not_vary():

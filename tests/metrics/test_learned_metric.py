@@ -82,6 +82,20 @@ def test_units_of_columns_and_target_do_not_matter():
     np.testing.assert_allclose(scaled.transform(X * np.logspace(-150, 150, 10)), plain.transform(X), atol=1e-3)
 
 
+def test_a_robust_scale_is_not_moved_by_a_wild_value():
+    X, y = friedman(80)
+    wild = X.copy()
+    wild[0] = 1e9
+    errors = {}
+    for scale in ("standard", "robust"):
+        metric = LearnedMetric(scale=scale).fit(wild, y)
+        model = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(wild), y)
+        new, targets = friedman(200, seed=1)
+        errors[scale] = np.mean((model.predict(metric.transform(new)) - targets) ** 2) / targets.var()
+    assert errors["robust"] < 0.3
+    assert errors["standard"] > 2 * errors["robust"]
+
+
 def test_a_function_of_one_direction_is_found_by_a_rotation():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6))
@@ -375,6 +389,7 @@ def test_the_progress_bar_is_shown(capsys):
     ("parameters", "message"),
     [
         ({"kernel": "Matern"}, "kernel of LearnedMetric must be one of .*got 'Matern'"),
+        ({"scale": "huge"}, "scale of LearnedMetric must be one of .*got 'huge'"),
         ({"rotation": True}, "rotation of LearnedMetric must be one of .*got True"),
         ({"rows": 1}, "rows of LearnedMetric must be a whole number >= 2, got 1"),
         ({"refine_rows": 0.5}, "refine_rows of LearnedMetric must be a whole number >= 2, got 0.5"),

@@ -5,18 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import NoReturn
 
 from mercer.cli.exit_codes import ExitCode
 
 
 def run() -> None:
-    """Run the command with the arguments of the process."""
+    """Run the command with the arguments of the process, and end it."""
     _prepare_streams()
-    code = _ended()
-    # Python ends with SIGINT if one ever came while text was executed, as data classes do, though it was handled; this
-    # makes it forget.
-    exec("")
-    sys.exit(code)
+    _end(_ended())
+
+
+def _end(code: int | str | None) -> NoReturn:
+    """End the process with what the streams still hold, but without Python's shutdown.
+
+    The shutdown waits for threads and takes libraries apart. A second signal during that time ends it by a traceback or
+    a fault in a library, and a signal that was handled long ago can still become the exit code.
+    """
+    if isinstance(code, str):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code or 0)
 
 
 def _prepare_streams() -> None:

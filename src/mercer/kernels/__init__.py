@@ -7,6 +7,7 @@ to columns. ``mercer.kernels.gram`` holds the engine for products, rows and low-
 from mercer.kernels import gram
 from mercer.kernels.absolute import L1, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
+from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel
 from mercer.kernels.checks import KernelReport, check_kernel
 from mercer.kernels.columnwise import ColumnProduct
@@ -29,7 +30,7 @@ __all__ = [
     "PeriodicGaussian", "Dirichlet", "Periodized",
     "Linear", "Polynomial", "PowerSeries", "Cosine", "Sigmoid",
     "Multiquadric", "ThinPlate",
-    "L1", "ProductLaplace", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
+    "L1", "ProductLaplace", "Anova", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
     "Sum", "Product", "Scaled", "Power", "OnColumns",
     "check_kernel", "KernelReport", "median_distance", "widths_for", "distinct_rows", "gram",
 ]  # fmt: skip

@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.components import fixed_point_preimages
 from mercer.graphs import NeighbourSearch
+from mercer.hosts import ArrayRows, column_means, largest_deviation
 from mercer.kernels import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
-from mercer.manifolds.known_rows import check_known_rows
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.known_rows import check_known_rows
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective
@@ -312,9 +313,10 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             return X, dtype
         check_known_rows(X, OWNER, "surface", training=reset)
         if reset:
-            self._origin = np.nanmean(X, axis=0)
+            rows = ArrayRows(X)
+            self._origin = column_means(rows)
             # The power of two next above the largest deviation.
-            self._unit = float(np.ldexp(1.0, int(np.frexp(np.nanmax(np.abs(X - self._origin)))[1])))
+            self._unit = float(np.ldexp(1.0, int(np.frexp(largest_deviation(rows, self._origin))[1])))
         return (X - self._origin) / self._unit, dtype
 
     def _check_components(self, q: int, X: Any) -> None:

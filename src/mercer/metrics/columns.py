@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
 from mercer.metrics.tuning import TUNING
 
@@ -17,6 +17,7 @@ Array = NDArray[Any]
 
 # Spread below this share of the largest value is rounding: such columns count as constant.
 _ROUNDING = 1e-13
+_LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Columns:
     Attributes
     ----------
     mean, spread : array of shape (d,)
-        Of the known values; columns that do not vary have the spread inf and are zero.
+        Of the known values; columns that do not vary have the spread inf and are zero. Robust ones are the median and
+        the interquartile range in units of the standard deviation of a Gaussian.
     missing : array of int
         Columns with an indicator.
     indicator_mean, indicator_spread : array
@@ -43,10 +45,10 @@ class Columns:
     indicator_spread: Array
 
     @classmethod
-    def fit(cls, X: Array) -> Self:
+    def fit(cls, X: Array, *, robust: bool = False) -> Self:
         """Mean and spread of the columns of X, where NaN is a missing value."""
         unknown = np.isnan(X)
-        mean, spread = _moments(X)
+        mean, spread = _robust_moments(X) if robust else _moments(X)
         missing = np.flatnonzero(unknown.any(axis=0) & ~unknown.all(axis=0))
         indicator_mean, indicator_spread = _moments(unknown[:, missing].astype(np.float64))
         return cls(mean, spread, missing, indicator_mean, indicator_spread)
@@ -84,6 +86,19 @@ def _moments(X: Array) -> tuple[Array, Array]:
     mean = scaled.sum(axis=0) / count
     spread = np.sqrt(np.sum(np.where(known, scaled - mean, 0.0) ** 2, axis=0) / count)
     return mean * unit, np.where(spread > _ROUNDING, spread * unit, np.inf)
+
+
+def _robust_moments(X: Array) -> tuple[Array, Array]:
+    """Median and scaled interquartile range; the moments where half of the values or more are equal."""
+    mean, spread = _moments(X)
+    varies = np.isfinite(spread)
+    low, median, high = np.nanquantile(X[:, varies], [0.25, 0.5, 0.75], axis=0)
+    # Halves are taken before the difference, which may overflow.
+    middle = 2.0 * np.minimum((0.5 * high - 0.5 * low) / (norm.ppf(0.75) - norm.ppf(0.25)), 0.5 * _LARGEST)
+    is_wide = middle > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    mean[varies] = np.where(is_wide, median, mean[varies])
+    spread[varies] = np.where(is_wide, middle, spread[varies])
+    return mean, spread
 
 
 @contextmanager

@@ -57,6 +57,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Most rows of the comparison of candidates; others judge them.
     refine_rows : int or "auto"
         Most rows of the last steps; by default 2000, or a quarter of all rows up to 3000.
+    scale : {"standard", "robust"}
+        Units of the columns before weights are learned: standard deviations about the mean, or interquartile ranges
+        about the median, which a few far values do not move.
     prior : float
         Strength of the prior that all weights are equal: logarithms of weights differ by 1 / √(2 prior).
     random_state : int, RandomState or None
@@ -90,7 +93,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Notes
     -----
-    Columns are standardised. Missing values (NaN) count as the mean of their column, and an indicator of them has a
+    Columns are standardised. Missing values (NaN) count as the center of their column, and an indicator of them has a
     weight of its own. Labels that are not numbers are classes: one target of ±1 for each. Several targets share one
     metric. Duplicated columns, whatever their units, share one weight, and each has the importance of all together.
 
@@ -131,6 +134,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         groups: Any = None,
         rows: int = 1000,
         refine_rows: int | str = "auto",
+        scale: str = "standard",
         prior: float = 1.0,
         random_state: Any = 0,
         verbose: bool = False,
@@ -141,6 +145,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.groups = groups
         self.rows = rows
         self.refine_rows = refine_rows
+        self.scale = scale
         self.prior = prior
         self.random_state = random_state
         self.verbose = verbose
@@ -152,7 +157,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = self._rows(X, reset=True)
         Y = standardised_targets(y, X)
         groups = self._checked_groups(X.shape[1])
-        self._columns = Columns.fit(X)
+        self._columns = Columns.fit(X, robust=self.scale == "robust")
         self._families = np.arange(X.shape[1])
         Z = self._columns.transform(X)
         kept = np.flatnonzero(self._columns.varies)
@@ -239,6 +244,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.kernel is not None:
             check_choice(self.kernel, tuple(FAMILIES), "kernel", owner)
         check_choice(self.rotation, ("auto", "none"), "rotation", owner)
+        check_choice(self.scale, ("standard", "robust"), "scale", owner)
         check_count(self.rows, "rows", owner, least=2)
         if self.refine_rows != "auto":
             check_count(self.refine_rows, "refine_rows", owner, least=2)
