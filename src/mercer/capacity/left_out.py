@@ -16,6 +16,7 @@ from mercer.capacity.span import span_residuals
 from mercer.machines.certified import FittedProgram
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_choice
+from mercer.problems import KernelProgram
 
 Array = NDArray[Any]
 
@@ -78,7 +79,7 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
 
     The span needs F² numbers and O(F³ + F² · n_support) operations for F free samples, those that are not at a bound.
     It over-counts errors where few rows have large coefficients, since leaving one out then frees others: the path
-    knows. [Vapnik2000]_; [Smola1998]_, eq. (7.6): the mean over samples of the leave-one-out error is the risk of a
+    knows. [VapnikChapelle2000]_; [Smola1998]_, eq. (7.6): the mean over samples of the leave-one-out error is the risk of a
     machine that is fitted on one row less.
 
     Examples
@@ -101,7 +102,7 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
         predictions, exact = _refitted(machine, X, y, sample_weight, parts), True
     else:
         _refuse_other_programs(machine, parts, method)
-        exact = parts[0].program.loss.quadratic
+        exact = all(_is_linear(part.program) for part in parts)
         found = [_one_program(part, "span" if exact else method) for part in parts]
         columns = [values for values, _, _ in found]
         predictions = _with_unused_rows(machine, X, parts[0], np.column_stack(columns))
@@ -126,6 +127,11 @@ def _one_program(part: FittedProgram, method: str) -> tuple[Array, Array, Array]
     return signed.values(residuals), moved, lost
 
 
+def _is_linear(program: KernelProgram) -> bool:
+    """Whether the solution is linear in the targets, so that the span is exact."""
+    return bool(program.loss.quadratic and np.all(program.C_below == program.C_above) and not np.any(program.bounds))
+
+
 def _refuse_other_programs(machine: Any, parts: list[FittedProgram], method: str) -> None:
     """Refuse programs whose dual variables are not coefficients, or that have variables of their own."""
     program, name = parts[0].program, type(machine).__name__
@@ -138,6 +144,11 @@ def _refuse_other_programs(machine: Any, parts: list[FittedProgram], method: str
         raise ValueError(
             f"{name} must not find a width or a margin for the method {method!r}: it changes with each row that is "
             "left out; take method='refit'."
+        )
+    if method == "path" and np.any(program.bounds):
+        raise ValueError(
+            f"regularizer of {name} must be 'rkhs' for the method 'path', got {machine.regularizer!r}; take "
+            "method='span' or 'refit'."
         )
     if method == "path" and not program.loss.piecewise_quadratic:
         raise ValueError(
@@ -209,7 +220,7 @@ def _exact_twin(machine: Any) -> Any:
 
 def _decision(machine: Any, X: Any) -> Array:
     """Decision values of a classifier, or predictions."""
-    function = getattr(machine, "decision_function", machine.predict if hasattr(machine, "predict") else None)
+    function = machine.decision_function if hasattr(machine, "decision_function") else machine.predict
     return np.asarray(function(X), dtype=np.float64)
 
 

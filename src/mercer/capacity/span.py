@@ -85,7 +85,7 @@ class _FreeSystem:
         curve = self._signed.curve[self._free] + self._signed.raised
         spans = 1.0 / np.where(alone, 1.0, diagonal) - curve
         for k in np.flatnonzero(alone):
-            spans[k] = self._without(k)
+            spans[k] = self._without(int(k))
         return np.maximum(spans, 0.0)
 
     def _squared_spans(self, rows: Array) -> Array:

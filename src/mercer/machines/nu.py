@@ -212,7 +212,7 @@ class NuSupportVectorClassifier(Classifier):
             expansion.coef, expansion.parametric = expansion.coef / rho, expansion.parametric[:-1] / rho
         self.rho_ = margins[0] if training.single else margins
         self._store(training, expansions)
-        risks = np.atleast_1d(self.empirical_risk_) / margins
+        risks = np.array([expansion.risk for expansion in expansions]) / margins
         self.empirical_risk_ = float(risks[0]) if training.single else risks.tolist()
         self.calibration_ = self._calibration(X, y, sample_weight, training.used)
         return self
