@@ -79,8 +79,8 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
 
     The span needs F² numbers and O(F³ + F² · n_support) operations for F free samples, those that are not at a bound.
     It over-counts errors where few rows have large coefficients, since leaving one out then frees others: the path
-    knows. [VapnikChapelle2000]_; [Smola1998]_, eq. (7.6): the mean over samples of the leave-one-out error is the risk of a
-    machine that is fitted on one row less.
+    knows. [VapnikChapelle2000]_; [Smola1998]_, eq. (7.6): the mean of the leave-one-out error over samples is the risk
+    of a machine that is fitted on one row less.
 
     Examples
     --------

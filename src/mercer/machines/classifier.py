@@ -21,6 +21,7 @@ from mercer.machines.base import KernelMachine
 from mercer.machines.calibration import Calibration, coupled
 from mercer.machines.samples import checked_weights, is_positive
 from mercer.machines.training import Training
+from mercer.running import Status
 from mercer.solvers import Solver
 
 Array = NDArray[Any]
@@ -314,4 +315,4 @@ class SupportVectorClassifier(Classifier):
 
 
 def _is_interrupted(machine: Classifier) -> bool:
-    return any(result.status == "interrupted" for result in machine._results)
+    return any(result.status == Status.INTERRUPTED for result in machine._results)

@@ -17,6 +17,7 @@ from mercer.machines.regressor import Regressor
 from mercer.machines.samples import is_share
 from mercer.machines.training import Expansion, Training
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers import Solver
 
 Array = NDArray[Any]
@@ -244,7 +245,7 @@ class NuSupportVectorClassifier(Classifier):
         rho = float(-expansion.parametric[-1])
         if rho > 0 and expansion.result.primal < 0:
             return rho
-        if expansion.result.status in ("optimal", "stalled"):
+        if expansion.result.status in (Status.OPTIMAL, Status.STALLED):
             warnings.warn(
                 f"NuSupportVectorClassifier found no margin: with nu = {self.nu!r} no function is better than zero; "
                 "raise nu, or narrow the kernel.",
