@@ -23,6 +23,7 @@ from mercer.capacity.deviations import (
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
+from mercer.capacity.left_out import LeaveOneOut, leave_one_out
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
 from mercer.capacity.rates import (
     EntropyRate,
@@ -70,6 +71,8 @@ __all__ = [
     "Covering",
     "SampleCapacity",
     "hull_rademacher",
+    "LeaveOneOut",
+    "leave_one_out",
     "BestPeriod",
     "best_period",
     "wrap_error",
