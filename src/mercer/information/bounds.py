@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ class Bound:
         return self.value > self.ceiling - 1.0
 
 
-def infonce(critic: ArrayLike) -> Bound:
+def infonce(critic: Any) -> Bound:
     """The InfoNCE bound 1/N Σ_i [t_ii - log(1/N Σ_j exp t_ij)] from the values t_ij = t(x_i, y_j) of a critic.
 
     Its expected value is at most min(I(X; Y), log N): the positive pair is in the sum. It is minus the usual "InfoNCE
@@ -80,7 +80,7 @@ def infonce(critic: ArrayLike) -> Bound:
     return _bound(float(terms.mean()), terms - as_partner, ceiling=float(np.log(n)))
 
 
-def nwj(critic: ArrayLike) -> Bound:
+def nwj(critic: Any) -> Bound:
     """The bound E t - E' exp(t - 1) of Nguyen, Wainwright and Jordan; E' is the mean over pairs that do not belong.
 
     Unbiased, without a ceiling, but its variance grows like the exponential of the information. The best critic is
@@ -110,7 +110,7 @@ def nwj(critic: ArrayLike) -> Bound:
         return _bound(float(positives.mean() - scale), positives - influence * scale)
 
 
-def donsker_varadhan(critic: ArrayLike) -> Bound:
+def donsker_varadhan(critic: Any) -> Bound:
     """The bound E t - log E' exp t of Donsker and Varadhan; E' is the mean over pairs that do not belong.
 
     The logarithm of a mean over few pairs is too small on average, so the estimate may lie above the information. The
@@ -155,7 +155,7 @@ def _bound(value: float, influence: Array, ceiling: float = np.inf) -> Bound:
     return Bound(min(value, ceiling), error, ceiling, influence.size)
 
 
-def _values(critic: ArrayLike, function: str, *, least: int) -> Array:
+def _values(critic: Any, function: str, *, least: int) -> Array:
     """Values of a critic as batches of square matrices."""
     t = np.asarray(critic, dtype=np.float64)
     if t.ndim == 2:

@@ -136,12 +136,15 @@ def _squared_norm(F: Array, G: Array) -> float:
 
 
 def _permutation_p_value(F: Array, G: Array, n_permutations: int, rng: np.random.RandomState) -> float:
-    F, G = F.astype(np.float32), G.astype(np.float32)
-    # Values of kernels in other units would leave the range of single precision.
-    F, G = (A / max(float(np.abs(A).max(initial=0.0)), np.finfo(np.float32).tiny) for A in (F, G))
+    F, G = _single_precision(F), _single_precision(G)
     observed = (1.0 - _TIE) * _squared_norm(F, G)
     as_large = sum(_squared_norm(F, G[rng.permutation(len(G))]) >= observed for _ in range(n_permutations))
     return float((1 + as_large) / (1 + n_permutations))
+
+
+def _single_precision(F: Array) -> Array:
+    """The features over their largest value: those of kernels with large or small values would leave the range."""
+    return (F / max(float(np.abs(F).max(initial=0.0)), np.finfo(np.float64).tiny)).astype(np.float32)
 
 
 def permutation_moments(F: Array, G: Array) -> tuple[float, float]:

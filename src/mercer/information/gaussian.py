@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from mercer.parameters import check_count, check_positive
@@ -23,7 +23,7 @@ class Infomax(NamedTuple):
     information: float
 
 
-def gaussian_mutual_information(cov: ArrayLike, n_left: int) -> float:
+def gaussian_mutual_information(cov: Any, n_left: int) -> float:
     """Mutual information I(X; Y) = -1/2 Σ_j log(1 - ρ_j²) of jointly Gaussian X and Y.
 
     ρ_j are their canonical correlations, the singular values of Cov(X)^(-1/2) Cov(X, Y) Cov(Y)^(-1/2).
@@ -62,7 +62,7 @@ def gaussian_mutual_information(cov: ArrayLike, n_left: int) -> float:
     return float(-0.5 * np.sum(np.log1p(-(correlations**2))))
 
 
-def infomax(cov: ArrayLike, n_components: int, *, noise_variance: float) -> Infomax:
+def infomax(cov: Any, n_components: int, *, noise_variance: float) -> Infomax:
     """The encoder W of a Gaussian X, with W Wᵀ = I, whose noisy code Z = W X + ν tells the most about X.
 
     I(X; Z) = 1/2 log det(I + W Cov(X) Wᵀ / s²), ν ~ N(0, s² I), is at most 1/2 Σ_{j <= k} log(1 + λ_j / s²), for the k
@@ -103,7 +103,7 @@ def infomax(cov: ArrayLike, n_components: int, *, noise_variance: float) -> Info
     return Infomax(components, float(0.5 * np.sum(np.log1p(np.maximum(values[::-1][:n_components], 0.0) / s2))))
 
 
-def conditional_entropy(cov: ArrayLike, encoder: ArrayLike) -> float:
+def conditional_entropy(cov: Any, encoder: Any) -> float:
     """Differential entropy H(X given Z) of a Gaussian X on the sets {x: W x = z} of equal codes Z = W X.
 
     It is (d - k)/2 log(2πe) + 1/2 log det of the covariance of X given Z in an orthonormal basis of the null space of
@@ -150,7 +150,7 @@ def conditional_entropy(cov: ArrayLike, encoder: ArrayLike) -> float:
     return float(0.5 * np.sum(np.log(2.0 * np.pi * np.e * rest)))
 
 
-def _covariance(cov: ArrayLike, function: str) -> Array:
+def _covariance(cov: Any, function: str) -> Array:
     """A symmetric matrix without negative eigenvalues."""
     cov = check_array(cov, dtype=np.float64, input_name="cov")
     size = np.abs(cov).max()
