@@ -157,13 +157,11 @@ def permutation_moments(F: Array, G: Array) -> tuple[float, float]:
 
     parts = [sums(A) for A in (F, G)]
     mean = parts[0][0] * parts[1][0] / (n - 1)
-    spectra, diagonals = (
-        np.prod([(n - 1) * T2 - T**2 for T, T2, _ in parts]),
-        np.prod([n * (n + 1) * S2 - (n - 1) * (T**2 + 2 * T2) for T, T2, S2 in parts]),
-    )
+    spectra = float(np.prod([(n - 1) * T2 - T**2 for T, T2, _ in parts]))
+    diagonals = float(np.prod([n * (n + 1) * S2 - (n - 1) * (T**2 + 2 * T2) for T, T2, S2 in parts]))
     variance = 2 * spectra / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += diagonals / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
-    return mean, float(max(variance, 0.0))
+    return mean, max(variance, 0.0)
 
 
 def _gamma_p_value(F: Array, G: Array) -> float:
