@@ -339,6 +339,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             "status_": [result.status for result in self._results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
+            "empirical_risk_": [expansion.risk for expansion in expansions],
         }
         self.dual_coef_ = coef[:, 0] if single else coef
         self.parametric_coef_ = parametric[:, 0] if single else parametric

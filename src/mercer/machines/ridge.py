@@ -79,7 +79,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
         penalty. Lists for several targets.
-    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_
+    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_,
+    norm_, empirical_risk_
         As in `SupportVectorRegressor`.
 
     Notes
