@@ -21,6 +21,14 @@ _MODULES = {
     "ellipsoids": ("Interval", "diagonal_entropy_number", "ellipsoid_log_covering"),
     "filling": ("WaterFilling", "entropy_number", "log_covering", "log_entropy_number", "water_filling"),
     "gram": ("Covering", "SampleCapacity", "hull_rademacher"),
+    "left_out": ("LeaveOneOut", "leave_one_out"),
+    "periods": ("BestPeriod", "best_period", "wrap_error"),
+    "rates": (
+        "EntropyRate", "ExponentialDecay", "PolynomialDecay", "entropy_rate", "gaussian_entropy_number",
+        "learning_rate",
+    ),
+    "shattering": ("shattering_functions", "shattering_margin"),
+    "sparse": ("interval_sparse_approximation_bound", "sparse_approximation_bound"),
     "spectra": ("periodic_spectrum", "shell_counts"),
     "spectrum": ("Spectrum",),
 }  # fmt: skip

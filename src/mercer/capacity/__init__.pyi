@@ -23,6 +23,18 @@ from mercer.capacity.deviations import (
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
+from mercer.capacity.left_out import LeaveOneOut, leave_one_out
+from mercer.capacity.periods import BestPeriod, best_period, wrap_error
+from mercer.capacity.rates import (
+    EntropyRate,
+    ExponentialDecay,
+    PolynomialDecay,
+    entropy_rate,
+    gaussian_entropy_number,
+    learning_rate,
+)
+from mercer.capacity.shattering import shattering_functions, shattering_margin
+from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
 from mercer.capacity.spectrum import Spectrum
 
@@ -59,6 +71,21 @@ __all__ = [
     "Covering",
     "SampleCapacity",
     "hull_rademacher",
+    "LeaveOneOut",
+    "leave_one_out",
+    "BestPeriod",
+    "best_period",
+    "wrap_error",
+    "EntropyRate",
+    "ExponentialDecay",
+    "PolynomialDecay",
+    "entropy_rate",
+    "gaussian_entropy_number",
+    "learning_rate",
+    "shattering_functions",
+    "shattering_margin",
+    "interval_sparse_approximation_bound",
+    "sparse_approximation_bound",
     "periodic_spectrum",
     "shell_counts",
     "Spectrum",

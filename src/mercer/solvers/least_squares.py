@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.needs import (
     EQUAL_WEIGHTS,
@@ -16,7 +17,7 @@ from mercer.solvers.needs import (
     unmet,
 )
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import Options, Solver, SolverResult, Status
+from mercer.solvers.result import Options, Solver, SolverResult
 
 
 class LeastSquares(Solver):
@@ -51,7 +52,7 @@ class LeastSquares(Solver):
         system = KKTSystem(projected.problem)
         n_columns = problem.columns.shape[1]
         ridge = 1.0 / problem.C_above
-        status: Status = "optimal"
+        status = Status.OPTIMAL
         try:
             system.factor_with(ridge, problem.columns, np.full(n_columns, np.inf))
             B, d = system.solve_with(problem.y, np.zeros(n_columns))
@@ -60,6 +61,6 @@ class LeastSquares(Solver):
             dB, dd = system.solve_with(missing, -(problem.columns.T @ B))
             B, d = B + dB, d + dd
         except SingularSystem:
-            status, B, d = "stalled", np.zeros(len(problem.y)), np.zeros(n_columns)
+            status, B, d = Status.STALLED, np.zeros(len(problem.y)), np.zeros(n_columns)
         B, d = projected.to_original(B, d)
         return self._result(status, problem, B, d, 1, options)
