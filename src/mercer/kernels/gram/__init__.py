@@ -2,6 +2,7 @@
 
 from mercer.kernels.gram.columns import Columns, columns_of, shifted_columns_of
 from mercer.kernels.gram.family import gram_family
+from mercer.kernels.gram.feature_maps import feature_map
 from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
 from mercer.kernels.gram.matrix import FormedMatrix, GramMatrix, NoMatrix, as_gram_matrix
@@ -26,4 +27,5 @@ __all__ = [
     "incomplete_cholesky",
     "nystroem",
     "choose_landmarks",
+    "feature_map",
 ]
