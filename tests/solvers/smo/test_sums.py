@@ -101,10 +101,10 @@ def test_small_blocks(block, nu):
     assert problem.certificate(result).holds(1e-5)
 
 
-def test_shrinking_keeps_the_sums():
+def test_blocks_keep_the_sums():
     X = rows(400)
     for problem in (make(Laplace(), 1.0, X=X, budget=80.0), make(EpsilonInsensitive(0.1), 1.0, X=X)):
-        result = SMO(block=50, shrink=True).solve(problem, tol=1e-6)
+        result = SMO(block=50).solve(problem, tol=1e-6)
         assert problem.certificate(result).holds(1e-6)
 
 

@@ -2,6 +2,7 @@
 
 from mercer.kernels.gram.columns import Columns, columns_of, shifted_columns_of
 from mercer.kernels.gram.family import gram_family
+from mercer.kernels.gram.feature_maps import feature_map
 from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
 from mercer.kernels.gram.operator import Gram
@@ -21,4 +22,5 @@ __all__ = [
     "incomplete_cholesky",
     "nystroem",
     "choose_landmarks",
+    "feature_map",
 ]
