@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from mercer.manifolds.principal.problem import ManifoldProblem
 from mercer.manifolds.principal.projection import Projection, project, residuals_at
 from mercer.manifolds.principal.result import Callback, ManifoldFit
 from mercer.manifolds.principal.solver import ManifoldSolver
-from mercer.running import Run, Status, Step, Stopping
+from mercer.running import Iterates, Run, Status, Step, Stopping
 from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
@@ -78,7 +78,7 @@ class Alternation(ManifoldSolver):
             return run.last.state.finished().fit(run, run.status)
 
 
-def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterator[Step[_State]]:
+def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterates[_State]:
     """Iterates whose values never rise, until `patience` of them in a row gain too little, or none is left."""
     state = _State.first(problem, start)
     weight, n_small = _TUNING.first_weight, 0
