@@ -133,7 +133,7 @@ def run_solver(name, data, n):
     """Find eigenvectors once in this fresh process, and report as JSON."""
     from mercer.graphs import NeighbourAffinity, degrees
     from mercer.graphs.laplacian import scaled
-    from mercer.kernels.blas import single_threaded_blas
+    from mercer.threads import single_threaded_blas
 
     W = NeighbourAffinity(N_NEIGHBORS - 1, None, "weighted").fit(DATA[data](n))
     root = np.sqrt(degrees(W))

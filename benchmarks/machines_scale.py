@@ -28,12 +28,12 @@ from mercer import (
 )
 from mercer.datasets import load_california_housing
 from mercer.kernels import Gaussian
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.kernels.gram import Gram
 from mercer.losses import EpsilonInsensitive, Expectile, Hinge, Huber, Laplace, Logistic, PiecewisePolynomial, Quantile
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
 from mercer.solvers import SOLVERS, SolverResult
+from mercer.threads import single_threaded_numpy
 
 WIDTH, GAMMA, EPSILON = 2.0, 0.125, 0.1
 _LIBSVM_LIMIT = 4_000  # beyond it takes a minute; scikit-learn has the same algorithm

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer import PrincipalManifold
 from mercer.manifolds import Polyline
-from mercer.manifolds.soft import share_moved
+from mercer.manifolds.principal.soft import share_moved
 
 SMALL = "--small" in sys.argv
 N_TEST = 20_000

@@ -86,9 +86,9 @@ def floor_of_gradient(n, d):
 
 
 def gradients():
-    from mercer.kernels.blas import allowed_threads
     from mercer.manifolds.ukr.objective import LatentObjective
     from mercer.manifolds.ukr.targets import data_targets
+    from mercer.threads import allowed_threads
 
     def gradient_time(density_kernel, X, Z, n_excluded=0, rounds=ROUNDS):
         objective = LatentObjective(data_targets(X), density_kernel, n_excluded)

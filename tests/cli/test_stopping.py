@@ -59,7 +59,7 @@ def test_help_says_what_the_time_limit_leaves_out(run, command):
 
 def test_options_know_what_modules_do():
     from mercer.cli import options
-    from mercer.manifolds.latent_space import TOPOLOGIES
+    from mercer.manifolds.latent.space import TOPOLOGIES
     from mercer.report import METHODS
     from mercer.report.kernel_choice import KERNELS, METRICS
     from mercer.report.loss_choice import LOSSES

@@ -9,7 +9,7 @@ from mercer import GenerativeTopographicMap, PrincipalCurve, PrincipalManifold, 
 from mercer.datasets import make_arc, make_s_sheet
 from mercer.kernels import L1
 from mercer.manifolds import DensityClassifier
-from mercer.manifolds.sparse import sparse_coefficients
+from mercer.manifolds.principal.sparse import sparse_coefficients
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.targets import data_targets
 

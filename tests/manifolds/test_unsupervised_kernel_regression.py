@@ -14,7 +14,7 @@ from mercer.datasets import make_arc, make_s_sheet, make_spiral
 from mercer.kernels import L1, FromFunction, Gaussian, Linear, Multiquadric, Precomputed, ThinPlate, WeightedDegree
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.targets import data_targets
-from tests.manifolds.test_starts import alignment
+from tests.manifolds.latent.test_starts import alignment
 
 ARC, ANGLES = make_arc(100, angle=4.0, noise=0.05, random_state=0)
 SHEET, PLACES = make_s_sheet(120, noise=0.03, random_state=0)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.kernels.gram import Gram, incomplete_cholesky
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Laplace, Logistic, Quantile
 from mercer.problems import Certificate, Iterate, KernelProgram
 from mercer.regularizers import L1Coefficients, Mixed, RKHSNorm
 from mercer.solvers import InteriorPoint, SolverResult
+from mercer.threads import single_threaded_numpy
 from tests.contracts.all_losses import name_of
 from tests.contracts.all_problems import EVERY_LOSS, labels, make, rows, smooth_targets
 

@@ -12,7 +12,7 @@ import pytest
 from mercer.kernels import Gaussian, Linear, Periodized, Polynomial
 from mercer.losses import Squared
 from mercer.manifolds import LatentBasis, LatentSpace
-from mercer.manifolds.tables import Tables
+from mercer.manifolds.latent.tables import Tables
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.report import (
     METHODS,

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mercer.components.removal import RemovedFunctions
-from mercer.kernels.blas import threads_of_eigenproblem
 from mercer.kernels.gram import Gram
 from mercer.kernels.gram.low_rank import nystroem_of
 from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
+from mercer.threads import threads_of_eigenproblem
 
 Array = NDArray[Any]
 

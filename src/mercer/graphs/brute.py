@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from mercer.graphs.searches import SPARE, Tree, compiled_rows, measured
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
-from mercer.kernels.blas import allowed_threads
+from mercer.threads import allowed_threads
 
 Array = NDArray[Any]
 

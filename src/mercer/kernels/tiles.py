@@ -6,85 +6,23 @@ pay Python's overhead, larger ones leave the cache between the matrix product an
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import allowed_threads, single_threaded_blas
+from mercer.threads import run_threaded as run_threaded
+from mercer.threads import threads_for as threads_for
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel, Sides
 
 TILE = 384
 _STRIP = 64
-# Rows of one task of a thread: enough to forget its start, few enough to share the work evenly.
-_TASK = 2048
 
-T = TypeVar("T")
 Array = NDArray[Any]
 Tile = tuple[slice, slice]
-
-
-def run_threaded(
-    work: Callable[[Tile, T], None], tiles: Iterable[Tile], new_state: Callable[[], T], n_threads: int
-) -> list[T]:
-    """Call ``work(tile, state)`` for every tile, with one state for each thread; returns the states.
-
-    Threads, of which the caller's is one, take the next tile when they are free. An exception or Ctrl-C stops all of
-    them after their current tile.
-    """
-    if n_threads == 1:
-        state = new_state()
-        for tile in tiles:
-            work(tile, state)
-        return [state]
-
-    remaining, lock, stop = iter(tiles), threading.Lock(), threading.Event()
-
-    def take_tiles() -> T:
-        state = new_state()
-        try:
-            while not stop.is_set():
-                with lock:
-                    tile = next(remaining, None)
-                if tile is None:
-                    break
-                work(tile, state)
-        except BaseException:
-            stop.set()
-            raise
-        return state
-
-    with single_threaded_blas:
-        helpers = [_pool().submit(take_tiles) for _ in range(n_threads - 1)]
-        try:
-            own = take_tiles()
-            return [own] + [helper.result() for helper in helpers if not helper.cancel()]
-        finally:
-            stop.set()  # also when this thread is interrupted while it waits
-            wait([helper for helper in helpers if not helper.cancel()])
-
-
-def run_over_rows(work: Callable[[Tile, None], None], n_rows: int, n_columns: int, task: int = _TASK) -> None:
-    """Call ``work(tile, None)`` for slices of all rows against all columns, on threads where there is enough to do."""
-    tiles = ((slice(start, min(start + task, n_rows)), slice(0, n_columns)) for start in range(0, n_rows, task))
-    run_threaded(work, tiles, lambda: None, threads_for(n_rows * n_columns))
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """Threads that are kept: to start one takes as long as a tile."""
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="mercer")
-
-
-if hasattr(os, "register_at_fork"):  # a child process has none of the threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def rectangle(n_rows: int, n_columns: int, side: int = TILE) -> Iterator[Tile]:
@@ -151,11 +89,6 @@ def fill(out: Array, value_of: Callable[[Tile], Array]) -> None:
         out[tile] = value_of(tile)
 
     run_threaded(write, rectangle(*out.shape), lambda: None, threads_for(out.size))
-
-
-def threads_for(n_values: int) -> int:
-    """One thread for matrices so small that starting a second one costs more than it saves."""
-    return 1 if n_values <= 2 * TILE**2 else allowed_threads()
 
 
 def dense_gram(kernel: Kernel, sides: Sides, *, symmetric: bool) -> Array:

@@ -1,23 +1,25 @@
 """Manifolds: curves, surfaces and maps that run both ways."""
 
-from mercer.manifolds.adaptation import Adaptation
-from mercer.manifolds.density import Cells, ManifoldDensity
+from mercer.manifolds.curve.polyline import Polyline
+from mercer.manifolds.curve.principal_curve import PrincipalCurve
+from mercer.manifolds.curve.smoothers import LocalLinear, SmoothingSpline
 from mercer.manifolds.density_classifier import DensityClassifier
-from mercer.manifolds.fitting import ManifoldFit, fit_manifold, fit_path
-from mercer.manifolds.grid_mixture import GridMixture
-from mercer.manifolds.gtm import GenerativeTopographicMap
-from mercer.manifolds.latent_kernels import Length
-from mercer.manifolds.latent_map import LatentBasis, LatentMap
-from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.model_choice import Candidate, ModelChoice
-from mercer.manifolds.polyline import Polyline
-from mercer.manifolds.principal_curve import PrincipalCurve
-from mercer.manifolds.principal_manifold import PrincipalManifold
-from mercer.manifolds.projection import Projection, Rows, project
-from mercer.manifolds.smoothers import LocalLinear, SmoothingSpline
-from mercer.manifolds.soft import SoftMap, hard_end, soft_fit, soft_map
-from mercer.manifolds.sparse import sparse_coefficients
-from mercer.manifolds.starts import best_start, start_coordinates
+from mercer.manifolds.gtm.generative_topographic_map import GenerativeTopographicMap
+from mercer.manifolds.gtm.grid_mixture import GridMixture
+from mercer.manifolds.latent.kernels import Length
+from mercer.manifolds.latent.maps import LatentBasis, LatentMap
+from mercer.manifolds.latent.rows import Rows
+from mercer.manifolds.latent.space import LatentSpace
+from mercer.manifolds.latent.starts import start_coordinates
+from mercer.manifolds.principal.adaptation import Adaptation
+from mercer.manifolds.principal.density import Cells, ManifoldDensity
+from mercer.manifolds.principal.fitting import ManifoldFit, fit_manifold, fit_path
+from mercer.manifolds.principal.model_choice import Candidate, ModelChoice
+from mercer.manifolds.principal.principal_manifold import PrincipalManifold
+from mercer.manifolds.principal.projection import Projection, project
+from mercer.manifolds.principal.soft import SoftMap, hard_end, soft_fit, soft_map
+from mercer.manifolds.principal.sparse import sparse_coefficients
+from mercer.manifolds.principal.starts import best_start
 from mercer.manifolds.unsupervised_kernel_regression import UnsupervisedKernelRegression
 
 __all__ = [

@@ -21,8 +21,8 @@ from mercer.graphs import NeighbourSearch
 from mercer.hosts import ArrayRows, column_means, largest_deviation
 from mercer.kernels import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
-from mercer.manifolds.known_rows import check_known_rows
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.known_rows import check_known_rows
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.objective import LatentObjective

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels import Exponential, Gaussian, Kernel, ProductLaplace
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.losses import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.problems.values import Certificate, Iterate
+from mercer.threads import single_threaded_numpy
 
 if TYPE_CHECKING:
     from mercer.regularizers import Penalty

@@ -19,7 +19,7 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer.parameters import check_count
-from mercer.quantizers.descent import Descent, Stopping, best_of, descend
+from mercer.running import Run, Status, Stopping, best_of, descend
 
 Array = NDArray[Any]
 Book = TypeVar("Book")
@@ -83,7 +83,7 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         best = best_of(runs)
         self._outward(best.state.book, centre, factor)
         self.history_ = best.history
-        self.status_ = "interrupted" if runs[-1].status == "interrupted" else best.status
+        self.status_ = Status.INTERRUPTED if runs[-1].status == Status.INTERRUPTED else best.status
         self.n_iter_ = max(1, best.state.n_iter)
         self.quantization_error_ = best.value
         self.labels_ = self._coded(X).labels
@@ -163,17 +163,17 @@ class Quantizer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _runs(
         self, rows: Array, weight: Array, starts: Iterable[Book | None], stopping: Stopping, rng: Any
-    ) -> list[Descent[Coded[Book]]]:
+    ) -> list[Run[Coded[Book]]]:
         """Descents from given code books, or from random ones, until one is interrupted."""
         stopping = replace(stopping, max_iter=-(-stopping.max_iter // self._iterations_at_once))
-        runs: list[Descent[Coded[Book]]] = []
+        runs: list[Run[Coded[Book]]] = []
         for given in starts:
             book = self._start(rows, weight, rng) if given is None else given
             coded = self._refilled(rows, weight, self._assign(rows, book))
             value = _mean(coded.costs, weight)
             step = partial(self._step, rows, weight)
             runs.append(descend(coded, value, step, stopping, name=type(self).__name__))
-            if runs[-1].status == "interrupted":
+            if runs[-1].status == Status.INTERRUPTED:
                 break
         return runs
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from mercer.kernels import Kernel
-from mercer.kernels.blas import allowed_threads, single_threaded_numpy
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
-from mercer.kernels.tiles import run_threaded
 from mercer.relevance.eigenbasis import Eigenbasis
 from mercer.relevance.estimates import leave_one_out_error, leave_one_out_errors, two_component_nll
 from mercer.relevance.labels import Labels
+from mercer.threads import allowed_threads, run_threaded, single_threaded_numpy
 
 Array = NDArray[Any]
 

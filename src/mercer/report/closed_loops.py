@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
-from mercer.manifolds.latent_space import PERIOD
+from mercer.manifolds.latent.space import PERIOD
 from mercer.report.quality import CLEAR_GAIN, paired_gain
 
 Array = NDArray[Any]

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from threadpoolctl import threadpool_limits
 
 from mercer.datasets import make_arc
-from mercer.kernels.blas import allowed_threads
 from mercer.plots import MapDisplay
 from mercer.report.diagnosing import diagnose_problem
 from mercer.report.diagnosis_pages import diagnosis_files, diagnosis_verdict
@@ -27,6 +26,7 @@ from mercer.report.methods import MapSettings
 from mercer.report.pages import render, versions
 from mercer.tables.reading import Table, table_from_frame
 from mercer.tables.targets import LearningProblem
+from mercer.threads import allowed_threads
 
 # Digits of four kinds, and so many of them: the whole set takes minutes.
 _DIGITS, _KINDS = 120, 4

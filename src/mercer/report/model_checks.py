@@ -34,9 +34,9 @@ from mercer.manifolds import (
     PrincipalManifold,
     UnsupervisedKernelRegression,
 )
-from mercer.manifolds.fitting import ManifoldFit
-from mercer.manifolds.latent_space import TOPOLOGIES
-from mercer.manifolds.rotation import Rotation
+from mercer.manifolds.latent.rotation import Rotation
+from mercer.manifolds.latent.space import TOPOLOGIES
+from mercer.manifolds.principal.fitting import ManifoldFit
 from mercer.manifolds.ukr.gaussian import AllPairs
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.quartic import NeighbourPairs

@@ -21,13 +21,14 @@ from typing import Any
 import mercer
 from mercer.printable import on_one_line
 from mercer.report.model_archives import ABOUT, DIGEST, TREE, Refused, TreeCheck, digest_of, read_archive, read_json
+from mercer.report.moved_types import MOVED, with_present_names
 from mercer.report.outputs import json_bytes, plain
 from mercer.tables.errors import MemoryRefusal, ModelFileError
 
 # Raised when older programs could not read the file any more; those in _READABLE can be read. The first files of
-# format 1 have no digest.
-FORMAT = 1
-_READABLE = (1,)
+# format 1 have no digest; all of format 1 call the types of maps by the names in MOVED.
+FORMAT = 2
+_READABLE = (1, 2)
 # All files bear the same date: the same model gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -54,11 +55,11 @@ TRUSTED = (
     "mercer.machines.cell.Cell", "mercer.machines.cell_tree.CellTree", "mercer.machines.cells.CellMachine",
     "mercer.machines.classifier.SupportVectorClassifier",
     "mercer.machines.parametric.ParametricPart", "mercer.machines.regressor.SupportVectorRegressor",
-    "mercer.manifolds.density.Cells", "mercer.manifolds.density.ManifoldDensity",
-    "mercer.manifolds.fitting.ManifoldFit", "mercer.manifolds.latent_map.LatentBasis",
-    "mercer.manifolds.latent_map.LatentMap", "mercer.manifolds.latent_space.LatentSpace",
-    "mercer.manifolds.principal_manifold.PrincipalManifold", "mercer.manifolds.rotation.Rotation",
-    "mercer.manifolds.tables.Tables",  # of the first files; no model uses it
+    "mercer.manifolds.principal.density.Cells", "mercer.manifolds.principal.density.ManifoldDensity",
+    "mercer.manifolds.principal.fitting.ManifoldFit", "mercer.manifolds.latent.maps.LatentBasis",
+    "mercer.manifolds.latent.maps.LatentMap", "mercer.manifolds.latent.space.LatentSpace",
+    "mercer.manifolds.principal.principal_manifold.PrincipalManifold", "mercer.manifolds.latent.rotation.Rotation",
+    "mercer.manifolds.latent.tables.Tables",  # of the first files; no model uses it
     "mercer.manifolds.ukr.gaussian.AllPairs", "mercer.manifolds.ukr.objective.LatentObjective",
     "mercer.manifolds.ukr.projection.SurfaceProjector", "mercer.manifolds.ukr.quartic.NeighbourPairs",
     "mercer.manifolds.ukr.rows.DataRows", "mercer.manifolds.ukr.surface.Surface",
@@ -180,7 +181,10 @@ def _objects(members: dict[str, bytes], name: str, about: dict[str, Any]) -> dic
         tree = read_json(members[TREE], TREE)
     except ValueError as error:
         raise error if isinstance(error, Refused) else Refused(f"its {TREE} cannot be read") from None
-    TreeCheck(members, (*TRUSTED, *_PLAIN)).run(tree)
+    is_old = about["format"] == 1
+    TreeCheck(members, (*TRUSTED, *(MOVED if is_old else ()), *_PLAIN)).run(tree)
+    if is_old:
+        members = {**members, TREE: json.dumps(with_present_names(tree)).encode()}
     try:
         return dict(loads(_archive(members, zipfile.ZIP_STORED), trusted=list(TRUSTED)))
     except MemoryError:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.tiles import run_threaded, threads_for
 from mercer.solvers.lapack import call_blas, call_lapack
+from mercer.threads import run_threaded, single_threaded_blas, threads_for
 
 Array = NDArray[Any]
 

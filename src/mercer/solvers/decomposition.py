@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.result import Options, Solver, SolverResult, Status
+from mercer.threads import single_threaded_numpy
 
 Array = NDArray[Any]
 

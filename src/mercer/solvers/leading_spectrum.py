@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from mercer.kernels.blas import single_threaded_blas
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mercer.running import Run, Status, Step, Stopping
 
 Array = NDArray[Any]
 
@@ -33,7 +35,7 @@ class RpropResult:
         The best value so far, at the start and after each iteration.
     n_iter : int
         Number of iterations.
-    status : {"optimal", "max_iter", "interrupted"}
+    status : Status
         How it ended.
     """
 
@@ -41,7 +43,7 @@ class RpropResult:
     value: float
     history: list[float]
     n_iter: int
-    status: Literal["optimal", "max_iter", "interrupted"]
+    status: Status
 
 
 def rprop(
@@ -98,36 +100,37 @@ def rprop(
     >>> bool(result.value < 1e-6), result.status
     (True, 'optimal')
     """
-    x = np.array(start, dtype=np.float64)
-    steps = np.full_like(x, first_step)
-    value, gradient = value_and_gradient(x)
-    best, best_value = x, value
-    history = [float(value)]
-    signs = np.zeros_like(x)
-    status: Literal["optimal", "max_iter", "interrupted"] = "max_iter"
-    try:
-        for n_iter in range(1, max_iter + 1):
-            new_signs = np.sign(gradient)
-            turned = signs * new_signs
-            steps = np.where(turned > 0, np.minimum(_GROWTH * steps, largest_step), steps)
-            steps = np.where(turned < 0, np.maximum(_SHRINKAGE * steps, _LEAST_STEP * first_step), steps)
-            signs = np.where(turned < 0, 0.0, new_signs)
-            moved = x - signs * steps
-            if admissible is not None:
-                moved, steps = _held_back(x, moved, steps, admissible)
-            x = moved
-            value, gradient = value_and_gradient(x)
-            if value < best_value:
-                best, best_value = x, value
-            history.append(float(best_value))
-            if callback is not None and callback(n_iter, best, float(best_value)):
-                raise KeyboardInterrupt
-            if n_iter >= _WINDOW and history[-1 - _WINDOW] - best_value <= tol * abs(best_value):
-                status = "optimal"
-                break
-    except KeyboardInterrupt:
-        status = "interrupted"
-    return RpropResult(best, float(best_value), history, len(history) - 1, status)
+
+    def told(n_iter: int, x: Array) -> Any:
+        return n_iter > 0 and callback is not None and callback(n_iter, end.state, end.value)
+
+    iterates = _iterates(value_and_gradient, np.array(start, dtype=np.float64), first_step, largest_step, admissible)
+    with Run[Array](Stopping(tol, max_iter, patience=_WINDOW), "RPROP", tell=told) as end:
+        end.follow(iterates)
+    return RpropResult(end.state, end.value, end.history, end.n_iter, end.status)
+
+
+def _iterates(
+    value_and_gradient: Callable[[Array], tuple[float, Array]],
+    x: Array,
+    first_step: float,
+    largest_step: float,
+    admissible: Callable[[Array], Array] | None,
+) -> Iterator[Step[Array]]:
+    """The start and all further points."""
+    steps, signs = np.full_like(x, first_step), np.zeros_like(x)
+    while True:
+        value, gradient = value_and_gradient(x)
+        yield Step(x, float(value))
+        new_signs = np.sign(gradient)
+        turned = signs * new_signs
+        steps = np.where(turned > 0, np.minimum(_GROWTH * steps, largest_step), steps)
+        steps = np.where(turned < 0, np.maximum(_SHRINKAGE * steps, _LEAST_STEP * first_step), steps)
+        signs = np.where(turned < 0, 0.0, new_signs)
+        moved = x - signs * steps
+        if admissible is not None:
+            moved, steps = _held_back(x, moved, steps, admissible)
+        x = moved
 
 
 def _held_back(x: Array, moved: Array, steps: Array, admissible: Callable[[Array], Array]) -> tuple[Array, Array]:

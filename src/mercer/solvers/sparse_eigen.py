@@ -14,8 +14,8 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-from mercer.kernels.blas import single_threaded_blas
 from mercer.solvers.eigen import Eigenpairs
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

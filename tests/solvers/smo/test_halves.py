@@ -5,7 +5,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.losses import EpsilonInsensitive, Expectile, Hinge, Huber, Laplace, SquaredHinge
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
@@ -14,6 +13,7 @@ from mercer.solvers.smo import halves, state
 from mercer.solvers.smo.block_numba import descend
 from mercer.solvers.smo.box import Box, price_of
 from mercer.solvers.smo.halves import descend_by_halves
+from mercer.threads import single_threaded_numpy
 from tests.contracts.all_problems import labels, rows, smooth_targets
 from tests.solvers.smo.slow_box import violation_of
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from mercer.kernels.gaussian import add_gaussian_products, fill_gaussian_tile
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache, fill_with_part
-from mercer.kernels.tiles import run_over_rows
+from mercer.threads import run_over_rows
 
 Array = NDArray[Any]
 
@@ -172,8 +172,8 @@ class _GaussianColumns:
         at = self._rows if rows is None else self._rows[rows]
         total = np.zeros((len(at), 1))
 
-        def work(tile: Any, _: None) -> None:
-            add_gaussian_products(at[tile[0]], columns, weights, total[tile[0]])
+        def work(part: slice) -> None:
+            add_gaussian_products(at[part], columns, weights, total[part])
 
         run_over_rows(work, len(total), len(chosen))
         return total[:, 0]
@@ -181,8 +181,8 @@ class _GaussianColumns:
     def corner(self, chosen: Array) -> Array:
         columns, out = self._rows[chosen], self._memory.square(len(chosen), np.float32)
 
-        def work(tile: Any, _: None) -> None:
-            fill_gaussian_tile(columns[tile[0]], columns, out[tile[0]])
+        def work(part: slice) -> None:
+            fill_gaussian_tile(columns[part], columns, out[part])
 
         run_over_rows(work, len(out), len(out), task=_ROWS_OF_BLOCK)
         return out
@@ -194,8 +194,8 @@ def _sum_of_rows(K: Array, rows: Array, weights: Array) -> Array:
 
     weights, total = np.ascontiguousarray(weights, dtype=K.dtype), np.zeros(K.shape[1])
 
-    def work(tile: Any, _: None) -> None:
-        add_rows(K, rows, weights, tile[0].start, total[tile[0]])
+    def work(part: slice) -> None:
+        add_rows(K, rows, weights, part.start, total[part])
 
     run_over_rows(work, len(total), len(rows))
     return total

@@ -14,10 +14,10 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.blas import threads_of_eigenproblem
 from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
+from mercer.threads import threads_of_eigenproblem
 
 Array = NDArray[Any]
 

@@ -13,15 +13,8 @@ from tqdm import tqdm
 
 from mercer.kernels.base import Kernel, Sides, finite_diagonal
 from mercer.kernels.positions import positions
-from mercer.kernels.tiles import (
-    TILE,
-    Tile,
-    dense_gram,
-    run_threaded,
-    take,
-    threads_for,
-    upper_triangle,
-)
+from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

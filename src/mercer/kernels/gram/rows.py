@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
-from mercer.kernels.tiles import Tile, rectangle, run_over_rows, run_threaded, take, threads_for
+from mercer.kernels.tiles import Tile, rectangle, take
+from mercer.threads import run_over_rows, run_threaded, threads_for
 
 Array = NDArray[Any]
 
@@ -132,8 +133,8 @@ def fill_with_part(K: Array, rows: Array, columns: Array, out: Array, places: Ar
     places = np.arange(len(rows)) if places is None else places
     ascending, ranks = np.unique(columns, return_inverse=True)
 
-    def work(tile: Tile, _: None) -> None:
-        copy_parts(K, rows[tile[0]], ascending, ranks, out, places[tile[0]])
+    def work(part: slice) -> None:
+        copy_parts(K, rows[part], ascending, ranks, out, places[part])
 
     run_over_rows(work, len(rows), len(columns), task=_GATHERED)
     return out

@@ -11,7 +11,7 @@ from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.distances import n_columns_of
 from mercer.kernels.gaussian import add_gaussian_products, plain_rows
 from mercer.kernels.gram.operator import Gram
-from mercer.kernels.tiles import run_over_rows
+from mercer.threads import run_over_rows
 
 Array = NDArray[Any]
 
@@ -54,8 +54,8 @@ def single_precision_product(kernel: Kernel, X: Any, Y: Any, V: Array) -> Array:
     weights = np.ascontiguousarray(V.reshape(len(V), -1), np.float32)
     sums = np.zeros((len(rows), weights.shape[1]))
 
-    def work(tile: Any, _: None) -> None:
-        add_gaussian_products(rows[tile[0]], columns, weights, sums[tile[0]])
+    def work(part: slice) -> None:
+        add_gaussian_products(rows[part], columns, weights, sums[part])
 
     run_over_rows(work, len(rows), len(columns))
     return sums.reshape(len(rows), *V.shape[1:])

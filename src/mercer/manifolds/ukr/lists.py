@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mercer.graphs.searches import Tree
 from mercer.kernels.blas import allowed_threads
 from mercer.kernels.tiles import run_threaded
-from mercer.manifolds.rotation import automatic_n_rotated, rotation_of
+from mercer.manifolds.latent.rotation import automatic_n_rotated, rotation_of
 from mercer.manifolds.ukr.targets import padded
 from mercer.manifolds.ukr.units import LatentUnits
 

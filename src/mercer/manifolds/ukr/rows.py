@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.components import KernelPCA
 from mercer.kernels import Kernel, Precomputed, distinct_rows
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
 
 Array = NDArray[Any]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.graphs import NeighbourSearch
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.domain import density_threshold
 from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import SurfaceProjector

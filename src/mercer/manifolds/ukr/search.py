@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from mercer.graphs.searches import Tree
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.fitting import Callback, LatentFit, fit_latent
 from mercer.manifolds.ukr.gathering import GAPS, gathered
 from mercer.manifolds.ukr.lists import ListObjective, leading_columns

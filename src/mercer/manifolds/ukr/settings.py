@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.manifolds.latent_space import LatentSpace, latent_space
+from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.ukr.fitting import OPTIMIZERS, THRESHOLDS
 from mercer.manifolds.ukr.objective import DENSITY_KERNELS
 from mercer.manifolds.ukr.starts import FAST, MANIFOLD, NEIGHBOURS, candidate_names

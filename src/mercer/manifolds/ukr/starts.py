@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.graphs import NeighbourSearch
-from mercer.manifolds.fast_maps import manifold_coordinates
-from mercer.manifolds.latent_space import LatentSpace
-from mercer.manifolds.starts import start_coordinates
+from mercer.manifolds.latent.space import LatentSpace
+from mercer.manifolds.latent.starts import start_coordinates
+from mercer.manifolds.principal.fast_maps import manifold_coordinates
 
 Array = NDArray[Any]
 

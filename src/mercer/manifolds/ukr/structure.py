@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import distinct_rows
-from mercer.manifolds.starts import filled
+from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.objective import LatentObjective
 
 Array = NDArray[Any]

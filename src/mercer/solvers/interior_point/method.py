@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from mercer.kernels.blas import single_threaded_numpy
 from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.interior_point.implied_bounds import with_balanced_bounds
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
@@ -21,6 +20,7 @@ from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
 from mercer.solvers.projection import Projected
 from mercer.solvers.result import NOT_IN_MEMORY, Options, Solver, SolverResult, Status
+from mercer.threads import single_threaded_numpy
 
 Array = NDArray[Any]
 

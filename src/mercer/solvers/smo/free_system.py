@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from mercer.kernels.gram.columns import UsedMemory
-from mercer.kernels.tiles import run_over_rows
 from mercer.solvers.cholesky import Cholesky
+from mercer.threads import run_over_rows
 
 Array = NDArray[Any]
 
@@ -146,9 +146,9 @@ class FreeSystem:
         n = len(free)
         matrix = self._memory.square(n, self._dtype)
 
-        def gather(tile: Any, _: None) -> None:
-            matrix[tile[0]] = np.take(self._K[free[tile[0]]], free, axis=1)
-            matrix[tile[0]] += self._shift
+        def gather(part: slice) -> None:
+            matrix[part] = np.take(self._K[free[part]], free, axis=1)
+            matrix[part] += self._shift
 
         run_over_rows(gather, n, n, task=_GATHERED)
         return matrix

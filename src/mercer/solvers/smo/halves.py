@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.tiles import run_threaded, threads_for
 from mercer.solvers.smo.box import price_of
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

@@ -1,0 +1,1 @@
+"""Principal curves of smoothers: polygons, and smooth columns along them."""

@@ -1,0 +1,53 @@
+"""The best of several starts, by a few iterations of the fit from each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from mercer.manifolds.latent.maps import LatentBasis
+from mercer.manifolds.latent.starts import STARTS, start_coordinates
+from mercer.manifolds.principal.fitting import ManifoldFit, fit_manifold
+
+Array = NDArray[Any]
+
+# Iterations that each of several starts gets.
+_SHORT = 10
+
+
+def best_start(
+    X: Array, some_rows: Array, basis: LatentBasis, penalty: float, methods: Sequence[str] = STARTS, **options: Any
+) -> tuple[str, ManifoldFit]:
+    """The method whose start has the least objective after a few iterations, and the fit so far.
+
+    Ctrl-C ends the comparison with those that there are, if any; the fit then has the status "interrupted".
+
+    Parameters
+    ----------
+    X : array of shape (m, d)
+        Rows, with NaN where entries are missing.
+    some_rows : array of shape (m, d)
+        The same without missing entries.
+    basis, penalty, options
+        Of `fit_manifold`; max_iter is 10 by default.
+    methods : sequence of str
+        Names of starts.
+    """
+    options = {"max_iter": _SHORT, **options}
+    fits: dict[str, ManifoldFit] = {}
+    interrupted = False
+    try:
+        for method in methods:
+            start = start_coordinates(some_rows, basis.space, method)
+            fits[method] = fit_manifold(X, start, basis, penalty, **options)
+            if fits[method].status == "interrupted":
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not fits:
+            raise
+        interrupted = True
+    best = min(fits, key=lambda method: fits[method].objective)
+    return best, replace(fits[best], status="interrupted") if interrupted else fits[best]
