@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mercer.datasets import make_arc
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS
 from mercer.manifolds.ukr.fitting import OPTIMIZERS, fit_latent, homotopy
-from mercer.manifolds.ukr.objective import DENSITY_KERNELS, LatentObjective
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets
 from tests.contracts import slow_latent
 
@@ -31,7 +32,7 @@ def rows(holes=False):
 
 
 def problem(Y, kernel, n_excluded=0, periods=LINES):
-    return LatentObjective(data_targets(Y), kernel, n_excluded, periods if np.isfinite(periods).any() else None)
+    return LatentProblem(data_targets(Y), kernel, n_excluded, periods if np.isfinite(periods).any() else None)
 
 
 def value_of(Y, Z, kernel, n_excluded=0, periods=LINES):
@@ -61,7 +62,7 @@ def test_values_and_gradients_are_those_of_the_slow_twin(kernel, n_excluded, per
 def test_densities_are_those_of_the_slow_twin(kernel, periods):
     Y, Z = rows()
     ours = problem(Y, kernel, 0, periods)
-    shares = ours.density(Z, Z) * ours.kernel_integral(2)
+    shares = ours.density(Z, Z) * ours.density.integral(2)
     np.testing.assert_allclose(shares, slow_latent.densities(Z, kernel, periods), rtol=1e-9)
 
 

@@ -130,7 +130,7 @@ MAPS = [
     ("ukr", put("_surface.seen", np.ones(3)), "seen of its Surface must have the shape (60, 3), not (3,)"),
     ("ukr", put("_units.periods", np.array([-1.0, 2.0])), "periods of its LatentUnits must be 2 positive numbers"),
     ("ukr", put("_surface.objective._units", LatentUnits(np.ones(3))), "periods of its LatentUnits must be 2 positive"),
-    ("ukr", put("_objective.periods", np.ones(2)), "periods of its LatentObjective must be None"),
+    ("ukr", put("_objective.periods", np.ones(2)), "periods of its LatentProblem must be None"),
     ("ukr", put("_objective._pairs._quartic", True), "_quartic of its AllPairs must be False"),
     ("ukr", put("density_threshold_", 1e9), "it cannot be used (ValueError: "),
     ("kpca", turn("rows_", shorter), "dual_coef_ of its KernelPCA must have the shape (59, 2), not (60, 2)"),
