@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from mercer import LearnedMetric
 from mercer.datasets import load_table
 from mercer.report import LearningProblem, diagnose_problem, table_from_frame
-from mercer.report.held_out import MOST_FITTED, ridge_values
+from mercer.workflows.held_out import MOST_FITTED, ridge_values
 
 TABLES = ("airfoil", "abalone", "california", "compactiv", "energy", "concrete", "autompg", "sml", "solar", "bike")
 MOST_OTHER_ROWS = 3000

@@ -1,6 +1,7 @@
 """What type checkers see of `mercer`: at run time its names are imported when they are first used."""
 
 from mercer import (
+    capacity,
     compat,
     components,
     datasets,
@@ -45,8 +46,8 @@ from mercer.relevance import KernelPCClassifier, KernelPCRegressor, RelevantDime
 __version__: str
 
 __all__ = [
-    "__version__", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds",
-    "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "__version__", "capacity", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines",
+    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
     "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",

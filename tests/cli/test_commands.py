@@ -134,7 +134,7 @@ def test_ctrl_c_writes_what_there_is_and_tells(run, tmp_path, blobs, monkeypatch
     said = run("map", blobs.name, "--out", "o", code=ExitCode.STOPPED).output
     assert "Partial: the work was stopped" in said
     only_file_is(tmp_path / "o", *RESULTS)
-    monkeypatch.setattr("mercer.report.methods.PCA", lambda *args, **options: interrupted(None, None))
+    monkeypatch.setattr("mercer.workflows.methods.PCA", lambda *args, **options: interrupted(None, None))
     said = run("map", blobs.name, "--out", "p", code=ExitCode.STOPPED).output
     assert "stopped before there was anything to write" in said
     only_file_is(tmp_path / "p")
@@ -194,14 +194,14 @@ def test_ctrl_c_before_there_is_a_machine(run, tmp_path, line, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.report.kernel_choice.KernelRidge", interrupted)
+    monkeypatch.setattr("mercer.workflows.kernel_choice.KernelRidge", interrupted)
     assert "stopped before there was anything to write" in run(*line, "--out", "o", code=ExitCode.STOPPED).output
     only_file_is(tmp_path / "o")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_time_limit_of_a_machine(run, tmp_path, line, monkeypatch):
-    from mercer.report import learning
+    from mercer.workflows import learning
 
     fitted = learning.Fitter.fitted
 

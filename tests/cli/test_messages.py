@@ -8,7 +8,7 @@ from rich.console import Console
 from mercer.cli import work as working
 from mercer.cli.messages import Conversation
 from mercer.cli.stopping import Stopping
-from mercer.report.progress import Stages
+from mercer.workflows.progress import Stages
 
 
 @pytest.fixture

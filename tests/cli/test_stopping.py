@@ -61,9 +61,9 @@ def test_options_know_what_modules_do():
     from mercer.cli import options
     from mercer.manifolds.latent.space import TOPOLOGIES
     from mercer.report import METHODS
-    from mercer.report.kernel_choice import KERNELS, METRICS
-    from mercer.report.loss_choice import LOSSES
     from mercer.tables.targets import TASKS
+    from mercer.workflows.kernel_choice import KERNELS, METRICS
+    from mercer.workflows.loss_choice import LOSSES
 
     known = (("auto", *METHODS), LOSSES, KERNELS, METRICS, TASKS, TOPOLOGIES)
     told = (options.METHODS, options.LOSSES, options.KERNELS, options.METRICS, options.TASKS, options.TOPOLOGIES)
@@ -179,7 +179,7 @@ def test_a_signal_while_files_are_written_decides_the_code_only(run, tmp_path, b
 
 
 def test_a_limit_that_passes_when_the_result_is_there_changes_nothing(run, tmp_path, blobs, monkeypatch):
-    from mercer.report.map_choice import MapChoice
+    from mercer.workflows.map_choice import MapChoice
 
     made = MapChoice.made
 
@@ -383,7 +383,7 @@ def wide_table(tmp_path):
 @pytest.mark.parametrize("where", ["fit", "measure", "between"])
 def test_after_a_signal_no_other_fit_begins_and_the_end_is_near(run, tmp_path, wide_table, monkeypatch, where):
     from mercer.manifolds import PrincipalManifold, UnsupervisedKernelRegression
-    from mercer.report import mapping
+    from mercer.workflows import mapping
 
     begun, stages_begin, heard = [], mapping.Stages.begin, []
 

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels import (
     L1,
+    Anova,
     BSpline,
     ChiSquare,
     Cosine,
@@ -72,6 +73,8 @@ VECTOR_KERNELS: list[Kernel] = [
     L1(),
     ProductLaplace(width=0.8),
     ProductLaplace(width=[0.4, 3.0]),
+    Anova(share=0.4, width=0.8),
+    Anova(share=[0.1, 20.0], width=[0.4, 3.0]),
     Cosine(),
     ChiSquare(rate=0.7),
     FromFunction(min_of_columns),

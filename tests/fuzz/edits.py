@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 
-from mercer.report.model_archives import digest_of
+from mercer.workflows.model_files.archives import digest_of
 
 # What is put where something else belongs.
 JUNK = (

@@ -20,7 +20,7 @@ from mercer.report import (
     stored_map,
     table_from_frame,
 )
-from mercer.report.map_models import distances_of
+from mercer.workflows.map_models import distances_of
 
 MAPS = {
     "curve": ("manifold", MapSettings(dim=1)),
@@ -88,7 +88,7 @@ def specimens():
     for name, (target, settings) in MACHINES.items():
         problem = LearningProblem.read(table_from_frame(table()), target)
         files[name] = Specimen("machine", 0, model_bytes(stored_machine(fit_machine(problem, settings).model)))
-    with patch.multiple("mercer.report.large_tables", MOST_TOGETHER=30, ROWS_OF_CELL=20):
+    with patch.multiple("mercer.workflows.large_tables", MOST_TOGETHER=30, ROWS_OF_CELL=20):
         for target in ("y", "kind"):
             problem = LearningProblem.read(table_from_frame(table()), target)
             model = fit_machine(problem, MachineSettings(kernel="gaussian")).model

@@ -24,7 +24,7 @@ from mercer import SupportVectorClassifier
 from mercer.kernels import FromFunction, Gaussian, Linear, Precomputed
 from mercer.losses import Hinge, Logistic, SquaredHinge
 from mercer.machines import Calibration
-from mercer.report.model_files import ModelFile, load_model, model_bytes
+from mercer.workflows.model_files.files import ModelFile, load_model, model_bytes
 
 KERNEL = Gaussian(0.7)
 LOSSES = [Hinge(), SquaredHinge(), Logistic()]

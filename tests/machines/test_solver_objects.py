@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from mercer import KernelRidge, NuSupportVectorRegressor, SupportVectorClassifier, SupportVectorRegressor
 from mercer.kernels import Gaussian
 from mercer.losses import Squared
-from mercer.report.model_files import ModelFile, load_model, model_bytes
 from mercer.solvers import SMO, SOLVERS, ConjugateGradients, InteriorPoint, LeastSquares, WorkingSet
+from mercer.workflows.model_files.files import ModelFile, load_model, model_bytes
 from tests.contracts.all_problems import labels, rows, smooth_targets
 
 N = 60

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mercer.plain_json import json_bytes, plain
 from mercer.report import OutputError, OutputFolder, drafts
-from mercer.report.outputs import json_bytes, manifest, plain, write_file
+from mercer.report.outputs import manifest, write_file
 from mercer.tables import memory
 from mercer.tables.memory import available_memory, in_words, refuse_if_too_large
 

@@ -75,9 +75,9 @@ def _coordinates(model: MapModel, frame: pl.DataFrame, impute: bool) -> tuple[pl
     import numpy as np
     import polars as pl
 
-    from mercer.report.seen_rows import far_note, unknown_note
     from mercer.tables.columns import counted
     from mercer.tables.naming import clean_names
+    from mercer.workflows.seen_rows import far_note, unknown_note
 
     X, notes = model.schema.matrix(frame, allow_missing_columns=impute)
     Z = model.coordinates(X)

@@ -22,9 +22,10 @@ def demo_command(
 ) -> None:
     """Show everything on data that comes with scikit-learn, in less than a minute."""
     with conversation(quiet, as_json) as talk:
+        from mercer.plain_json import json_bytes
         from mercer.report import OutputFolder
         from mercer.report.demo import STATIONS, overview_page, tour
-        from mercer.report.outputs import json_bytes, manifest
+        from mercer.report.outputs import manifest
         from mercer.report.pages import versions
 
         folder = OutputFolder(out, force=force)

@@ -85,7 +85,7 @@ class Conversation:
 
     def conclude(self, summary: dict[str, Any], *lines: str) -> None:
         """Say the result: lines to people, the summary to programs."""
-        from mercer.report.outputs import plain
+        from mercer.plain_json import plain
 
         try:
             if self.as_json:

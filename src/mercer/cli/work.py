@@ -17,7 +17,7 @@ from rich.text import Text
 from mercer.cli.stopping import Stopping
 from mercer.compiling import watch_compilation
 from mercer.printable import printable
-from mercer.report.progress import Progress
+from mercer.workflows.progress import Progress
 
 # Seconds between lines where there is no terminal, and the longest line.
 _PAUSE, _WIDTH = 5.0, 79

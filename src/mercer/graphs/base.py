@@ -23,6 +23,7 @@ from mercer.graphs.laplacian import WalkSpectrum, walk_spectrum
 from mercer.graphs.parts import DISCONNECTED, connected, parts_of
 from mercer.kernels import Kernel
 from mercer.parameters import check_choice, check_positive
+from mercer.running import Status
 from mercer.solvers.sparse_eigen import EIGEN_SOLVERS
 
 Array = NDArray[Any]
@@ -122,7 +123,7 @@ class GraphEstimator(BaseEstimator):
 
     def _spectrum(self, W: Any, k: int) -> WalkSpectrum:
         spectrum = walk_spectrum(W, k, method=self.eigen_solver, tol=self.tol)
-        if spectrum.status != "optimal":
+        if spectrum.status != Status.OPTIMAL:
             warnings.warn(
                 f"The eigenvectors of {type(self).__name__} have residuals up to {spectrum.residuals.max():.1e}, "
                 f"tol {self.tol:.1e}; raise n_neighbors, or tol.",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.graphs.base import GraphEstimator
 from mercer.graphs.laplacian import WalkSpectrum
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -187,7 +188,7 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
 
     def _part_spectrum(self, rows: Array, k: int) -> WalkSpectrum:
         if len(rows) == 1:  # whatever its weight to itself, a walk stays there
-            return WalkSpectrum(np.ones(1), np.ones((1, 1)), np.zeros(1), "dense", "optimal")
+            return WalkSpectrum(np.ones(1), np.ones((1, 1)), np.zeros(1), "dense", Status.OPTIMAL)
         W = self.graph_ if len(rows) == self.graph_.shape[0] else self.graph_[rows][:, rows]
         return self._spectrum(W, min(k, len(rows)))
 

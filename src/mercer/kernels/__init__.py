@@ -7,12 +7,14 @@ to columns. ``mercer.kernels.gram`` holds the engine for products, rows and low-
 from mercer.kernels import gram
 from mercer.kernels.absolute import L1, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
+from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel
 from mercer.kernels.checks import KernelReport, check_kernel
 from mercer.kernels.columnwise import ColumnProduct
 from mercer.kernels.conditional import Multiquadric, ThinPlate
 from mercer.kernels.distinct import distinct_rows
 from mercer.kernels.dot_product import Cosine, Linear, Polynomial, PowerSeries, Sigmoid
+from mercer.kernels.expectations import expected_features, expected_products, smoothed_kernel
 from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.histogram import ChiSquare
 from mercer.kernels.matern import Matern, RationalQuadratic
@@ -29,7 +31,8 @@ __all__ = [
     "PeriodicGaussian", "Dirichlet", "Periodized",
     "Linear", "Polynomial", "PowerSeries", "Cosine", "Sigmoid",
     "Multiquadric", "ThinPlate",
-    "L1", "ProductLaplace", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
+    "L1", "ProductLaplace", "Anova", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
     "Sum", "Product", "Scaled", "Power", "OnColumns",
     "check_kernel", "KernelReport", "median_distance", "widths_for", "distinct_rows", "gram",
+    "expected_features", "expected_products", "smoothed_kernel",
 ]  # fmt: skip

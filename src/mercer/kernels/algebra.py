@@ -227,6 +227,10 @@ class Scaled(_Wrapped):
             raise TypeError(f"{self.kernel!r} has no spectrum.")
         return self._of_values(self.kernel.spectrum(omega, n_dims))
 
+    def log_spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
+        """Logarithm of the spectrum of the multiple."""
+        return self.kernel.log_spectrum(omega, n_dims) + np.log(self._positive("factor"))
+
     def polynomial_part(self, X: Any) -> Array:
         """The polynomials of the kernel."""
         return self.kernel.polynomial_part(X)

@@ -125,6 +125,13 @@ class Kernel(BaseEstimator, ABC):
         X, _ = self._check_rows(X, None, accept_sparse=self.takes_sparse)
         return np.hstack([np.ones((n_rows, 1)), X.toarray() if sparse.issparse(X) else X])
 
+    def log_spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
+        """Logarithm of ``spectrum(omega, n_dims)``; Gaussians and their like do not underflow in it."""
+        if not self.has_spectrum:
+            raise TypeError(f"{self!r} has no spectrum; take a kernel that has, as Gaussian.")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(self.spectrum(omega, n_dims)))
+
     def linear_coefficients(self, X: Any, coef: Array) -> Array:
         """The slopes w with Σ_i coef_i k(x_i, y) = wᵀy for all y, as many as X has columns.
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gamma, xlogy
 
 from mercer.kernels.base import Array
-from mercer.kernels.stationary import Stationary, power_spectrum
+from mercer.kernels.stationary import Stationary, log_power_spectrum
 
 
 class Multiquadric(Stationary):
@@ -51,7 +51,7 @@ class Multiquadric(Stationary):
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         offset = self._positive("offset", or_zero=True)
         if offset > 0:
-            return power_spectrum(omega, n_dims, offset, exponent=0.5)
+            return np.exp(log_power_spectrum(omega, n_dims, offset, exponent=0.5))
         # The limit of (offset/ω)^ν K_ν(offset ω) for small offsets is 2^(ν-1) Γ(ν) ω^(-2ν).
         nu = (n_dims + 1) / 2
         with np.errstate(divide="ignore"):

@@ -124,9 +124,14 @@ class RationalQuadratic(Stationary):
         return -0.5 * np.exp(-(alpha + 1.0) * np.log1p(s2 / (2.0 * alpha)))
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
+        if self._positive("alpha") > _LARGE_ALPHA:
+            return super()._profile_spectrum(omega, n_dims)
+        return np.exp(self._log_profile_spectrum(omega, n_dims))
+
+    def _log_profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         alpha = self._positive("alpha")
         if alpha > _LARGE_ALPHA:
-            return super()._profile_spectrum(omega, n_dims)
+            return super()._log_profile_spectrum(omega, n_dims)
         omega = np.asarray(omega, dtype=np.float64)
         nu, offset = n_dims / 2 - alpha, np.sqrt(2.0 * alpha)
         positive = np.where(omega == 0, 1.0, omega)
@@ -134,4 +139,4 @@ class RationalQuadratic(Stationary):
         logs = logs + nu * np.log(offset / positive) + np.log(kve(nu, offset * positive)) - offset * positive
         # ω^(-ν) K_ν(ω) has a limit at zero only for ν < 0.
         at_zero = n_dims / 2 * np.log(alpha) + gammaln(-nu) - gammaln(alpha) if nu < 0 else np.inf
-        return np.exp(np.where(omega == 0, at_zero, logs))
+        return np.where(omega == 0, at_zero, logs)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gamma, gammaln, kv
+from scipy.special import gamma, gammaln, kve
 
 from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimension
 from mercer.kernels.columnwise import frequency_vectors
@@ -82,15 +82,24 @@ class Stationary(Kernel):
         n_dims : int
             The dimension of the space.
         """
+        modulus, length = self._scaled_frequencies(omega, n_dims)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.prod(length) * self._profile_spectrum(modulus, n_dims))
+
+    def log_spectrum(self, omega: ArrayLike, n_dims: int = 1) -> Array:
+        """Logarithm of ``spectrum(omega, n_dims)``; it does not underflow where the kernel has a formula for it."""
+        modulus, length = self._scaled_frequencies(omega, n_dims)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(np.log(length).sum() + self._log_profile_spectrum(modulus, n_dims))
+
+    def _scaled_frequencies(self, omega: ArrayLike, n_dims: int) -> tuple[Array, Array]:
+        """Moduli of frequencies in units of 1/length, and the length of each column."""
         n_dims = whole_dimension(n_dims)
         if self.stationary:
             length = np.broadcast_to(self._length(), n_dims)
-            modulus = np.abs(np.asarray(omega, dtype=np.float64)) * length[0]
-        else:
-            length = self._length(n_dims)
-            modulus = np.linalg.norm(frequency_vectors(self, omega, n_dims) * length, axis=-1)
-        with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(np.prod(length) * self._profile_spectrum(modulus, n_dims))
+            return np.abs(np.asarray(omega, dtype=np.float64)) * length[0], length
+        length = self._length(n_dims)
+        return np.linalg.norm(frequency_vectors(self, omega, n_dims) * length, axis=-1), length
 
     @classmethod
     def scaled_to(cls, X: ArrayLike, **parameters: Any) -> Self:
@@ -119,6 +128,9 @@ class Stationary(Kernel):
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
         return radial_fourier(lambda s2: self._profile(s2, n_dims), omega, n_dims)
+
+    def _log_profile_spectrum(self, omega: Array, n_dims: int) -> Array:
+        return np.log(self._profile_spectrum(omega, n_dims))
 
     def _prepare(self, X: Any, Y: Any) -> Sides:
         X, Y = self._check_rows(X, Y, accept_sparse=True)
@@ -206,7 +218,10 @@ class Gaussian(Stationary):
         return -0.5 * np.exp(-0.5 * s2)
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
-        return np.exp(-0.5 * omega**2)
+        return np.exp(self._log_profile_spectrum(omega, n_dims))
+
+    def _log_profile_spectrum(self, omega: Array, n_dims: int) -> Array:
+        return -0.5 * omega**2
 
 
 class Exponential(Stationary):
@@ -291,7 +306,10 @@ class DampedOscillator(Stationary):
         return -1.0 / (s2 + self._squared("scale")) ** 2
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
-        return power_spectrum(omega, n_dims, self._positive("scale"), exponent=-1.0)
+        return np.exp(self._log_profile_spectrum(omega, n_dims))
+
+    def _log_profile_spectrum(self, omega: Array, n_dims: int) -> Array:
+        return log_power_spectrum(omega, n_dims, self._positive("scale"), exponent=-1.0)
 
 
 class InverseMultiquadric(Stationary):
@@ -329,16 +347,22 @@ class InverseMultiquadric(Stationary):
         return -0.5 * (s2 + self._squared("offset")) ** -1.5
 
     def _profile_spectrum(self, omega: Array, n_dims: int) -> Array:
-        return power_spectrum(omega, n_dims, self._positive("offset"), exponent=-0.5)
+        return np.exp(self._log_profile_spectrum(omega, n_dims))
+
+    def _log_profile_spectrum(self, omega: Array, n_dims: int) -> Array:
+        return log_power_spectrum(omega, n_dims, self._positive("offset"), exponent=-0.5)
 
 
-def power_spectrum(omega: Array, n_dims: int, offset: float, exponent: float) -> Array:
-    """(Generalised) Fourier transform of sign(-exponent) (r² + offset²)^exponent [Wendland2004]_, theorem 8.15."""
+def log_power_spectrum(omega: Array, n_dims: int, offset: float, exponent: float) -> Array:
+    """Logarithm of the (generalised) Fourier transform of sign(-exponent) (r² + offset²)^exponent.
+
+    [Wendland2004]_, theorem 8.15.
+    """
     nu = exponent + n_dims / 2
     omega = np.asarray(omega, dtype=np.float64)
-    factor = 2.0 ** (1 + exponent) / abs(gamma(-exponent))
+    log_factor = (1 + exponent) * np.log(2.0) - np.log(abs(gamma(-exponent)))
     positive = np.where(omega == 0, 1.0, omega)
-    values = factor * (offset / positive) ** nu * kv(nu, offset * positive)
+    values = log_factor + nu * np.log(offset / positive) + np.log(kve(nu, offset * positive)) - offset * positive
     # ω^(-ν) K_ν(ω) has a limit at zero only for ν < 0.
-    at_zero = factor * offset ** (2 * nu) * 2.0 ** (-nu - 1) * gamma(-nu) if nu < 0 else np.inf
+    at_zero = log_factor + 2 * nu * np.log(offset) - (nu + 1) * np.log(2.0) + gammaln(-nu) if nu < 0 else np.inf
     return np.where(omega == 0, at_zero, values)

@@ -13,9 +13,10 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.losses import Quantile
-from mercer.machines.learned import is_interrupted, unit_of_weights
+from mercer.machines.learned import unit_of_weights
 from mercer.machines.regressor import SupportVectorRegressor, regression_targets
 from mercer.machines.samples import checked_weights
+from mercer.running import raise_if_interrupted
 
 Array = NDArray[Any]
 
@@ -150,8 +151,7 @@ class QuantileBand(BaseEstimator):
         if self.metric is not None:
             self._learn_metric(machines, X, y, weight)
         for machine in machines:
-            if machine.fit(X, y, weight).status_ == "interrupted":
-                raise KeyboardInterrupt
+            raise_if_interrupted(machine.fit(X, y, weight).status_)
             machine.__dict__.pop("_known_metric", None)
             machine.__dict__.pop("_known_unit", None)
         return machines
@@ -159,8 +159,7 @@ class QuantileBand(BaseEstimator):
     def _learn_metric(self, machines: list[SupportVectorRegressor], X: Any, y: Array, weight: Array) -> None:
         """Give the machines a metric, and the unit of their weights in it."""
         training = machines[0]._training(X, y, weight)
-        if is_interrupted(machines[0]):
-            raise KeyboardInterrupt
+        raise_if_interrupted(machines[0].metric_.status_)
         unit = unit_of_weights(machines[0], training.loss, training.targets, for_band=True)  # the same for both losses
         for machine in machines:
             machine._known_metric, machine._known_unit = machines[0].metric_, unit

@@ -31,6 +31,7 @@ from mercer.machines.training import Expansion, Task, Training
 from mercer.metrics.columns import text_refused
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
+from mercer.running import Status
 from mercer.solvers import (
     SOLVERS,
     Solver,
@@ -187,7 +188,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 verbose=self.verbose,
                 memory=self.memory,
             )
-            stopped = stopped or result.status == "interrupted"
+            stopped = stopped or result.status == Status.INTERRUPTED
             if to_the_last_digits and result.certificate is not None:  # None after Ctrl-C
                 result = with_certificate(result, result.certificate, self.tol)
             coef, parametric = task.penalty.expand(result.B, result.d)
@@ -292,7 +293,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
             machine._known_metric = getattr(machine, "metric_", None)  # one for all weights
-            if any(result.status == "interrupted" for result in machine._results):
+            if any(result.status == Status.INTERRUPTED for result in machine._results):
                 break
         for machine in path.values():
             machine.set_params(warm_start=self.warm_start)
@@ -301,11 +302,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
 
     def _warn_unless_optimal(self, results: list[SolverResult], gaps: list[float]) -> None:
         for result, gap in zip(results, gaps, strict=True):
-            if result.status == "interrupted":
+            if result.status == Status.INTERRUPTED:
                 message = "was interrupted; set warm_start=True and call fit again to go on"
-            elif result.status == "stalled" and self.low_rank_tol is not None:
+            elif result.status == Status.STALLED and self.low_rank_tol is not None:
                 message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
-            elif result.status != "optimal":
+            elif result.status != Status.OPTIMAL:
                 message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
             else:
                 continue
@@ -330,7 +331,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         if is_interrupted(self):  # what is solved is the program in the metric so far
-            self._results = [replace(result, status="interrupted") for result in results]
+            self._results = [replace(result, status=Status.INTERRUPTED) for result in results]
         else:
             self._results = results
         story: dict[str, list[Any]] = {
@@ -338,6 +339,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             "status_": [result.status for result in self._results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
+            "empirical_risk_": [expansion.risk for expansion in expansions],
         }
         self.dual_coef_ = coef[:, 0] if single else coef
         self.parametric_coef_ = parametric[:, 0] if single else parametric

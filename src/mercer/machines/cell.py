@@ -14,6 +14,7 @@ from mercer.losses import Loss
 from mercer.machines.base import KernelMachine
 from mercer.problems import Certificate
 from mercer.regularizers import Regularizer
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -64,7 +65,7 @@ class Cell:
     def stories(self) -> list[tuple[float, str, int]]:
         """Gap, status and number of iterations of each function."""
         if self.ended:
-            return [(np.inf, "interrupted", 0)]
+            return [(np.inf, Status.INTERRUPTED, 0)]
         return [
             story
             for machine in self._machines

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.machines.training import Expansion, Training
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -48,8 +49,8 @@ def solve_hard(
     hard = np.isinf(training.C[0]), np.isinf(training.C[1])
     for level in _levels(unit):
         expansions = solve(with_level(training, level))
-        solved = all(expansion.result.status == "optimal" for expansion in expansions)
-        ended = any(expansion.result.status in ("interrupted", "max_iter") for expansion in expansions)
+        solved = all(expansion.result.status == Status.OPTIMAL for expansion in expansions)
+        ended = any(expansion.result.status in (Status.INTERRUPTED, Status.MAX_ITER) for expansion in expansions)
         if ended or (solved and all(_is_free(expansion, hard) for expansion in expansions)):
             return expansions, level
         if not solved:

@@ -12,6 +12,7 @@ from mercer.losses import Loss
 from mercer.metrics import LearnedMetric
 from mercer.metrics.tuning import TUNING
 from mercer.problems import Iterate
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -67,7 +68,7 @@ class _Watcher:
 def is_interrupted(machine: Any) -> bool:
     """Whether the metric of a machine was ended before its optimum."""
     metric = getattr(machine, "metric_", None)
-    return metric is not None and metric.status_ == "interrupted"
+    return metric is not None and metric.status_ == Status.INTERRUPTED
 
 
 def unit_of_weights(machine: Any, loss: Loss, targets: list[Array], *, for_band: bool = False) -> float:

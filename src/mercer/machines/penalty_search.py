@@ -16,6 +16,7 @@ from mercer.losses import Squared
 from mercer.machines.samples import rows_in_use
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
+from mercer.running import Status, unless_interrupted
 from mercer.solvers import ConjugateGradients, SolverResult
 from mercer.solvers.leading_spectrum import LeadingSpectrum
 
@@ -141,13 +142,12 @@ class PenaltySearch:
         programs = self._programs(penalty)
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "verbose": verbose, "callback": callback}
         results = ConjugateGradients().solve_all(programs, self._spectrum, **options)
-        if any(result.status != "optimal" for result in results):
+        if any(result.status != Status.OPTIMAL for result in results):
             return np.inf, results
         B, d = (np.column_stack([getattr(result, name) for result in results]) for name in ("B", "d"))
-        try:
-            predicted = self._to_held_out @ B + self._Phi[self._held_out] @ d
-        except KeyboardInterrupt:
-            return np.inf, [replace(result, status="interrupted") for result in results]
+        predicted = unless_interrupted(lambda: self._to_held_out @ B + self._Phi[self._held_out] @ d, lambda: None)
+        if predicted is None:
+            return np.inf, [replace(result, status=Status.INTERRUPTED) for result in results]
         return self._judges.error(self._judges.targets - predicted), results
 
     def _programs(self, penalty: float) -> list[KernelProgram]:
@@ -171,4 +171,4 @@ def leave_one_out_error(spectrum: LeadingSpectrum, samples: Samples, penalty: fl
 
 
 def _is_interrupted(results: list[SolverResult]) -> bool:
-    return any(result.status == "interrupted" for result in results)
+    return any(result.status == Status.INTERRUPTED for result in results)

@@ -19,6 +19,7 @@ from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
 from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified, with_certificate
 
@@ -78,7 +79,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
         penalty. Lists for several targets.
-    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_
+    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_,
+    norm_, empirical_risk_
         As in `SupportVectorRegressor`.
 
     Notes
@@ -240,7 +242,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             callback=self.callback,
         )
         if interrupted:
-            results = [replace(result, status="interrupted") for result in results]
+            results = [replace(result, status=Status.INTERRUPTED) for result in results]
         self._weights_of_results = C
         return [
             Expansion(result.B, result.d, result.B, result, program)
@@ -299,6 +301,6 @@ def _raised(values: Array, penalty: float) -> Array:
 def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion:
     """What a direct method found; "stalled" if rounding spoilt it."""
     iterate = program.iterate(B, d)
-    found = SolverResult("optimal", B, d, iterate.primal, iterate.dual, 1, [iterate])
+    found = SolverResult(Status.OPTIMAL, B, d, iterate.primal, iterate.dual, 1, [iterate])
     result = certified(program, found, tol)
     return Expansion(result.B, result.d, result.B, result, program)

@@ -76,3 +76,11 @@ class Expansion:
     point: Array
     result: SolverResult
     program: KernelProgram
+
+    @property
+    def risk(self) -> float:
+        """Mean loss over the training rows."""
+        result, program = self.result, self.program
+        if result.certificate is not None:
+            return result.certificate.risk
+        return program.risk(program.times_gram(result.B), result.d)  # after Ctrl-C

@@ -379,7 +379,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         return {name: value for name, value in super().__getstate__().items() if name != "_projector"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({name: value for name, value in state.items() if name != "_projector"})
+        renamed = {"_objective": "_density"}  # in older files
+        super().__setstate__({renamed.get(name, name): value for name, value in state.items() if name != "_projector"})
 
     # Use -------------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from mercer.metrics.likelihood import ProfileLikelihood, ScaleLikelihood, regres
 from mercer.metrics.tuning import TUNING
 
 Array = NDArray[Any]
-# Told the objective after each evaluation; it raises KeyboardInterrupt to end the search.
+# Told the objective after each evaluation (`Run.note`).
 Watch = Callable[[float], None]
 # The objective and its gradient at logarithms of weights, followed by that of the ridge.
 Likelihood = Callable[[Array], tuple[float, Array]]

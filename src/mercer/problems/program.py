@@ -150,10 +150,10 @@ class KernelProgram:
         widest = max(float(np.max(width)) for width in self.loss.insensitivity)
         slope = np.abs(self.loss.derivative(np.full(len(self.y), largest + widest)))
         weight = float(np.median(np.maximum(self.C_below, self.C_above) * slope))
-        return weight * float(np.median(self._diagonal)) / (largest or np.inf)
+        return weight * float(np.median(self.diagonal)) / (largest or np.inf)
 
     @property
-    def _diagonal(self) -> Array:
+    def diagonal(self) -> Array:
         """k(x, x) of the rows."""
         factor = getattr(self.gram, "factor", None)
         return np.asarray(self.gram.diagonal() if factor is None else np.sum(factor**2, axis=1))
@@ -185,7 +185,7 @@ class KernelProgram:
         if self.scale:
             return self.scale
         if np.any(self.target):
-            return _SMALL * 0.5 * float(np.abs(self.target).sum()) ** 2 * float(np.median(np.abs(self._diagonal)))
+            return _SMALL * 0.5 * float(np.abs(self.target).sum()) ** 2 * float(np.median(np.abs(self.diagonal)))
         nothing = np.zeros(len(self.y))
         value = abs(self.primal(nothing, self.parametric_fit, nothing))
         below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)
@@ -216,6 +216,13 @@ class KernelProgram:
         value = price + self.bounds @ np.abs(d) + np.sum(self.target * d)
         beyond, width = self._beyond_tube(r)
         return float(value + (self.budget or 0.0) * width + np.sum(self._weights(r) * self.loss.value(beyond)))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def risk(self, h: Array, d: Array) -> float:
+        """Mean loss of h + columns @ d, Σ_i C_i c(r_i) / Σ_i C_i, where C_i is the larger one of the two sides."""
+        r = self.residuals(h, d)
+        costs = self._weights(r) * self.loss.value(self._beyond_tube(r)[0])
+        return float(np.sum(costs) / np.sum(np.maximum(self.C_below, self.C_above)))
 
     def tube(self, B: Array, d: Array) -> float:
         """Width ε of the tube that is best for this function, if there is a budget for it."""
@@ -328,7 +335,7 @@ class KernelProgram:
         unpriced = self.bounds == 0
         violated = float(self.balance(B)[unpriced] @ d[unpriced])
         dual = self._dual(B, d, gram_B) + min(violated, 0.0) - self._shortfall(B, gram_B) - self._rounding(h, B, d)
-        return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility)
+        return Certificate(self._primal(h, price, d), dual, self.floor, infeasibility, self.risk(h, d))
 
     def balance(self, B: Array) -> Array:
         """columnsᵀB - target."""
@@ -369,7 +376,7 @@ class KernelProgram:
     def _root_of_size(self) -> Array | float:
         """Roots of k(x, x), which bound all entries of a positive matrix; else that of an entry among the largest."""
         if not self.conditional:
-            return np.sqrt(np.abs(self._diagonal))
+            return np.sqrt(np.abs(self.diagonal))
         some = np.unique(np.linspace(0, len(self.y) - 1, _N_LOOKED_AT).astype(np.intp))
         K = self.gram[np.ix_(some, some)] if isinstance(self.gram, np.ndarray) else self.gram.block(some, some)
         return float(np.sqrt(np.abs(K).max()))

@@ -15,18 +15,18 @@ from threadpoolctl import threadpool_limits
 
 from mercer.datasets import make_arc
 from mercer.plots import MapDisplay
-from mercer.report.diagnosing import diagnose_problem
 from mercer.report.diagnosis_pages import diagnosis_files, diagnosis_verdict
 from mercer.report.figures import curve_picture, drawing, learning_picture, prediction_picture
-from mercer.report.learning import MachineSettings, fit_machine
 from mercer.report.learning_pages import machine_files, machine_verdict
 from mercer.report.map_pages import map_files
-from mercer.report.mapping import MapResult, make_map
-from mercer.report.methods import MapSettings
 from mercer.report.pages import render, versions
 from mercer.tables.reading import Table, table_from_frame
 from mercer.tables.targets import LearningProblem
 from mercer.threads import allowed_threads
+from mercer.workflows.diagnosing import diagnose_problem
+from mercer.workflows.learning import MachineSettings, fit_machine
+from mercer.workflows.mapping import MapResult, make_map
+from mercer.workflows.methods import MapSettings
 
 # Digits of four kinds, and so many of them: the whole set takes minutes.
 _DIGITS, _KINDS = 120, 4

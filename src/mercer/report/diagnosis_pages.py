@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.report.diagnosing import DiagnosisResult
+from mercer.plain_json import json_bytes
 from mercer.report.figures import denoised_picture, learning_picture
-from mercer.report.outputs import json_bytes
 from mercer.report.pages import Bar, bars, render, rounded, versions
+from mercer.workflows.diagnosing import DiagnosisResult
 
 _SHAPES = {"isotropic": "equal weights", "diagonal": "a weight for each column", "rotated": "weights and a rotation"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.machine_models import MachineModel, probability_column
+from mercer.workflows.machine_models import MachineModel, probability_column
 
 Array = NDArray[Any]
 

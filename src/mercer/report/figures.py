@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from mercer.relevance import LearningCurve, RelevantDimensions
     from mercer.report.effects import Effect
-    from mercer.report.mapping import MapResult
     from mercer.tables.targets import Target
+    from mercer.workflows.mapping import MapResult
 
 Array = NDArray[Any]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer.plain_json import json_bytes
 from mercer.report.effects import Effect, effects
 from mercer.report.figures import effects_picture, prediction_picture
-from mercer.report.learning import MachineResult
-from mercer.report.model_files import model_bytes
-from mercer.report.outputs import json_bytes
 from mercer.report.pages import Bar, bars, render, rounded, versions
-from mercer.report.scores import CLEAR, FEWEST_HELD_OUT
-from mercer.report.stored_models import stored_machine
 from mercer.tables.columns import counted
+from mercer.workflows.learning import MachineResult
+from mercer.workflows.model_files.files import model_bytes
+from mercer.workflows.model_files.stored import stored_machine
+from mercer.workflows.scores import CLEAR, FEWEST_HELD_OUT
 
 # Columns whose effects are drawn.
 _MOST_EFFECTS = 6

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mercer.report.mapping import MapResult
-from mercer.report.methods import METHODS
 from mercer.tables.columns import MOST_CATEGORIES, read_numbers, read_texts
 from mercer.tables.dates import DATES
 from mercer.tables.labels import are_classes
 from mercer.tables.reading import Table
+from mercer.workflows.mapping import MapResult
+from mercer.workflows.methods import METHODS
 
 Array = NDArray[Any]
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from mercer.plain_json import json_bytes
 from mercer.report.figures import choice_picture, curve_picture, decoded_images, density_picture
 from mercer.report.map_data import column_errors, map_data
-from mercer.report.mapping import MapResult
-from mercer.report.methods import METHODS
-from mercer.report.model_files import model_bytes
-from mercer.report.outputs import json_bytes
 from mercer.report.pages import Bar, percent, render, script_data, versions
 from mercer.report.profiles import profiles
-from mercer.report.quality import n_neighbours
-from mercer.report.stored_models import stored_map
 from mercer.tables.labels import are_classes
+from mercer.workflows.mapping import MapResult
+from mercer.workflows.methods import METHODS
+from mercer.workflows.model_files.files import model_bytes
+from mercer.workflows.model_files.stored import stored_map
+from mercer.workflows.quality import n_neighbours
 
 # A column of which a larger share is lost than this is marked.
 _MUCH = 0.9

@@ -9,10 +9,8 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from mercer.plain_json import json_bytes
 from mercer.report.drafts import locked, publish_beside, publish_file, publish_inside
 from mercer.tables.errors import OutputError
 
@@ -214,29 +212,3 @@ def explained(path: Path) -> Iterator[None]:
             errno.EROFS: "the disk may only be read; choose another place with --out",
         }.get(error.errno or 0, f"{error.strerror or error}; choose another place with --out")
         raise OutputError(f"Nothing was written to {path}: {reason}.") from None
-
-
-def json_bytes(values: Any) -> bytes:
-    """Plain values as JSON, the same bytes for the same values; numbers that are none become null."""
-    text = json.dumps(plain(values), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # Names of files may hold bytes that are no text: their escapes are those of JSON.
-    return text.encode(errors="backslashreplace")
-
-
-def plain(value: Any, digits: int | None = None) -> Any:
-    """Lists, texts and numbers of Python for whatever holds such; rounded to some significant digits if asked."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry, digits) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist(), digits)
-    if isinstance(value, list | tuple):
-        return [plain(entry, digits) for entry in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        if not np.isfinite(value):
-            return None
-        return float(value) if digits is None else float(f"{float(value):.{digits}g}")
-    return value if value is None or isinstance(value, str) else str(value)

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 import mercer
-from mercer.report.outputs import plain
+from mercer.plain_json import plain
 from mercer.tables.columns import counted
 
 Array = NDArray[Any]

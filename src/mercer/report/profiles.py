@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.report.mapping import MapResult
 from mercer.tables.features import Column
+from mercer.workflows.mapping import MapResult
 
 Array = NDArray[Any]
 

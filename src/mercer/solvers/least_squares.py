@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult, Status
+from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult
 
 
 class LeastSquares(Solver):
@@ -54,7 +55,7 @@ class LeastSquares(Solver):
         system = KKTSystem(projected.problem)
         n_columns = problem.columns.shape[1]
         ridge = 1.0 / problem.C_above
-        status: Status = "optimal"
+        status = Status.OPTIMAL
         try:
             system.factor_with(ridge, problem.columns, np.full(n_columns, np.inf))
             B, d = system.solve_with(problem.y, np.zeros(n_columns))
@@ -63,6 +64,6 @@ class LeastSquares(Solver):
             dB, dd = system.solve_with(missing, -(problem.columns.T @ B))
             B, d = B + dB, d + dd
         except SingularSystem:
-            status, B, d = "stalled", np.zeros(len(problem.y)), np.zeros(n_columns)
+            status, B, d = Status.STALLED, np.zeros(len(problem.y)), np.zeros(n_columns)
         B, d = projected.to_original(B, d)
         return self._result(status, problem, B, d, 1, options)

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult
 
 
@@ -81,8 +82,9 @@ class LinearProgram(Solver):
             raise ArithmeticError(f"HiGHS failed on a program that has a solution: {solution.message}")
         if solution.x is None:  # stopped before it had a solution: the zero function is one
             B, d = np.zeros(n), np.zeros(n_columns)
-            return self._result("max_iter", problem, B, d, solution.nit, options)
+            return self._result(Status.MAX_ITER, problem, B, d, solution.nit, options)
         d = unit * (solution.x[:n_columns] - solution.x[n_columns : 2 * n_columns])
         multipliers = -price * solution.ineqlin.marginals
         B = problem.sign * (multipliers[:n] - multipliers[n:])
-        return self._result("optimal" if solution.status == 0 else "max_iter", problem, B, d, solution.nit, options)
+        status = Status.OPTIMAL if solution.status == 0 else Status.MAX_ITER
+        return self._result(status, problem, B, d, solution.nit, options)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.running import Run, Status, Step, Stopping
+from mercer.running import Iterates, Run, Status, Step, Stopping
 
 Array = NDArray[Any]
 
@@ -116,7 +116,7 @@ def rprop_steps(
     first_step: float = 0.1,
     largest_step: float = 0.5,
     admissible: Callable[[Array], Array] | None = None,
-) -> Iterator[Step[Array]]:
+) -> Iterates[Array]:
     """The start and all further points of `rprop`, without end, for a `Run` to follow."""
     x = np.array(start, dtype=np.float64)
     steps, signs = np.full_like(x, first_step), np.zeros_like(x)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels.gram import columns_of
 from mercer.problems import Iterate, KernelProgram
+from mercer.running import Status, raise_if_interrupted
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.result import HAS_TARGET, Options, SolverResult
@@ -135,10 +136,9 @@ class _State:
         program, change_of_d = self._program_of(chosen)
         B, d = self.B[chosen], np.zeros(program.columns.shape[1])
         before = program.iterate(B, d)
-        start = SolverResult("max_iter", B, d, before.primal, before.dual, 0)
+        start = SolverResult(Status.MAX_ITER, B, d, before.primal, before.dual, 0)
         result = InteriorPoint().solve(program, start=start, tol=self._accuracy(chosen, before))
-        if result.status == "interrupted":
-            raise KeyboardInterrupt
+        raise_if_interrupted(result.status)
         rises = result.dual > start.dual - 1e-15 * abs(start.primal)
         if len(chosen) == len(self.B):
             # The gap is that of the whole program. With large C it can fall while rounding hides that the dual rises.

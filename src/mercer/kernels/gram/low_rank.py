@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, solve_triangular
 from sklearn.utils import _safe_indexing
-from tqdm import tqdm
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
+from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
 from mercer.threads import threads_of_eigenproblem
 
 Array = NDArray[Any]
@@ -40,8 +40,8 @@ class LowRank:
         What `features` needs.
     precision : float
         Relative rounding of the entries of K.
-    interrupted : bool
-        Whether Ctrl-C ended it early.
+    status : Status
+        "interrupted" if Ctrl-C or the callback ended it early, else "optimal".
     """
 
     factor: Array
@@ -52,7 +52,7 @@ class LowRank:
     landmark_rows: Any
     whitening: Array
     precision: float = float(np.finfo(np.float64).eps)
-    interrupted: bool = False
+    status: Status = Status.OPTIMAL
 
     @property
     def rank(self) -> int:
@@ -155,37 +155,35 @@ def incomplete_cholesky(
     # Below this a remaining diagonal entry is rounding noise, and so would be its column.
     precision = float(np.finfo(gram.dtype).eps)
     floor = n * precision * largest
-    interrupted = False
-    progress = tqdm(total=limit, desc="Incomplete Cholesky", disable=not verbose)
-    try:
-        while len(pivots) < limit and remainder.sum() > tol * trace:
+
+    def iterates() -> Iterates[int]:
+        while True:
+            left = float(remainder.sum())
+            done = len(pivots) == limit or left <= tol * trace
+            yield Step(len(pivots), left / trace if trace else 0.0, Status.OPTIMAL if done else None)
             pivot = int(np.argmax(remainder))
             if remainder[pivot] <= floor:
-                break
+                return Status.OPTIMAL
             column = gram.block(slice(None), [pivot])[:, 0].astype(np.float64)
             column -= columns.filled[:, pivot] @ columns.filled
             column /= np.sqrt(remainder[pivot])
             column[pivots] = 0.0
             columns.append(column)
             pivots.append(pivot)
-            remainder -= column**2
+            np.subtract(remainder, column**2, out=remainder)
             remainder[pivots] = 0.0
             _refuse_negative(kernel, remainder, largest, gram.dtype)
             np.maximum(remainder, 0.0, out=remainder)
-            progress.update()
-            if callback is not None and callback(len(pivots), remainder.sum() / trace):
-                break
-    except KeyboardInterrupt:
-        if not pivots:
-            raise
-        interrupted = True
-    finally:
-        progress.close()
+
+    stopping = Stopping(max_iter=limit, verbose=verbose, callback=callback)
+    status = run(iterates(), stopping, "Incomplete Cholesky", shows="error").status
+    if not pivots:
+        raise_if_interrupted(status)
     rows, chosen = columns.filled[: len(pivots)], np.array(pivots, dtype=np.intp)
     corner = rows[:, chosen].T  # lower triangular, in the order of the pivots
     whitening = solve_triangular(corner, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
     found = _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
-    return replace(found, precision=precision, interrupted=interrupted)
+    return replace(found, precision=precision, status=status)
 
 
 class GrowingRows:

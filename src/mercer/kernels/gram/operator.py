@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse.linalg import LinearOperator
-from tqdm import tqdm
 
 from mercer.kernels.base import Kernel, Sides, finite_diagonal
 from mercer.kernels.positions import positions
 from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
+from mercer.running import with_progress
 from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
@@ -195,8 +195,7 @@ class Gram(LinearOperator):
         return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
 
     def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
-        # A bar that is not shown would still take a lock, which a fork may copy in its locked state.
-        return tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile") if self.verbose else tiles
+        return with_progress(tiles, "Gram product", total=n_tiles, shown=self.verbose)
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

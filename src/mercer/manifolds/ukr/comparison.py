@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -110,7 +110,7 @@ class Comparison:
         self.placed: dict[str, Array] = {}
         self.descended: dict[str, LatentFit] = {}
 
-    def steps(self, starts: Iterable[tuple[str, Array]]) -> Iterator[Step[LatentFit]]:
+    def steps(self, starts: Iterable[tuple[str, Array]]) -> Generator[Step[LatentFit], None, None]:
         """Scale all starts, and let them descend; a step is what there is of one of several."""
         several = len(self._settings.names) > 1
         for name, box in starts:
@@ -131,7 +131,7 @@ class Comparison:
                 yield from self.descent(name, n_iter)
             left = sorted(left, key=self.error)[: (len(left) + 1) // 2]
 
-    def descent(self, name: str, n_iter: int) -> Iterator[Step[LatentFit]]:
+    def descent(self, name: str, n_iter: int) -> Generator[Step[LatentFit], None, None]:
         """Go on from a start, up to so many iterations unless it has ended before."""
         fast, problem = self._settings.fast, self.problem(name)
         before = self.descended.get(name, LatentFit(self.placed[name], np.inf, [np.inf], 0, Status.MAX_ITER))

@@ -227,6 +227,16 @@ class LatentDensity:
     kernel: DensityKernel
     periods: Array | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Kernels by their short forms, which files may hold."""
+        named = DENSITY_KERNELS.get(self.kernel.name) == self.kernel
+        return {"kernel": self.kernel.name if named else self.kernel, "periods": self.periods}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Older files have the objective that was minimised, whose kernel had a name.
+        kernel = state["kernel"] if "kernel" in state else state["density_kernel"]
+        vars(self).update(kernel=density_kernel_of(kernel, type(self).__name__), periods=state["periods"])
+
     def __call__(self, Znew: Any, Z: Any) -> Array:
         """P at new points."""
         Z = np.asarray(Z)

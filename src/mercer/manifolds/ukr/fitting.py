@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from mercer.manifolds.ukr.lists import ListProblem
 from mercer.manifolds.ukr.problem import Evaluated, Evaluator, LatentProblem
 from mercer.manifolds.ukr.tuning import DESCENTS
-from mercer.running import Run, Status, Step, Stopping, with_progress
+from mercer.running import Iterates, Run, Status, Step, Stopping, with_progress
 from mercer.solvers.rprop import rprop_steps
 from mercer.threads import allowed_threads, single_threaded_blas
 
@@ -133,7 +133,7 @@ class Rprop(LatentSolver):
 
     name = "rprop"
 
-    def steps(self, problem: Evaluated, start: Array) -> Iterator[Step[Array]]:
+    def steps(self, problem: Evaluated, start: Array) -> Iterates[Array]:
         """The start and all further points, for a run of one's own."""
         evaluator = problem.evaluator()
         admissible = admissible_from(start, problem, evaluator)

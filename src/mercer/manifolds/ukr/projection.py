@@ -81,7 +81,7 @@ class SurfaceProjector:
         tol: float = 1e-6,
         tuning: ProjectionTuning = PROJECTIONS,
     ):
-        self._surface, self._n_starts, self._tuning = surface, n_starts, tuning
+        self._surface, self._n_starts, self._apart = surface, n_starts, tuning.apart
         self._limits = float(log_threshold), int(max_steps), float(tol)
         if log_densities is None:
             log_densities = surface.log_density(surface.Z)
@@ -93,6 +93,7 @@ class SurfaceProjector:
             self._inside = self._inside[covering(U[self._inside], side)[0]]
             chosen, number = covering(U, side)
             reach += side * math.sqrt(U.shape[1])
+        self._height = max(tuning.fewest_rows, tuning.block // len(self._inside))
         self._images, self._places = surface.images(surface.Z[self._inside]), U[self._inside]
         cells = Cells(U, reach)
         first, found = cells.neighbours(U[chosen])
@@ -115,8 +116,8 @@ class SurfaceProjector:
         """Project rows, whose missing entries are NaN."""
         seen = ~np.isnan(Y)
         known = None if seen.all() else seen.astype(np.float64)
-        height = max(self._tuning.fewest_rows, self._tuning.block // len(self._inside))
-        return SurfaceProjection(*ArrayRows(np.where(seen, Y, 0.0), known, height=height).map(self._projected))
+        rows = ArrayRows(np.where(seen, Y, 0.0), known, height=self._height)
+        return SurfaceProjection(*rows.map(self._projected))
 
     def _projected(self, Y: Array, known: Array | None) -> tuple[Array, Array]:
         """The best of several descents."""
@@ -141,7 +142,7 @@ class SurfaceProjector:
             nearest = squares.argmin(axis=1)
             possible = np.isfinite(squares[np.arange(len(Y)), nearest])
             starts[possible, s] = self._inside[nearest[possible]]
-            squares[_squared_distances(places[nearest], places) < self._tuning.apart**2] = np.inf
+            squares[_squared_distances(places[nearest], places) < self._apart**2] = np.inf
         return starts
 
 

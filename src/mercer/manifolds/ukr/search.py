@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from mercer.manifolds.ukr.settings import OWNER, Settings
 from mercer.manifolds.ukr.starts import apart, candidates, spread
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
+from mercer.running import Run, Status, Stopping, raise_if_interrupted
 
 Array = NDArray[Any]
 
@@ -92,7 +91,7 @@ class StartSearch:
             )
         return self._current.least()
 
-    def _steps(self) -> Iterator[Step[LatentFit]]:
+    def _steps(self) -> Generator[Step[LatentFit], None, None]:
         settings = self._given_settings
         if isinstance(settings.init, str):
             yield from self._first.steps(candidates(self.sample.points, settings.space, settings.names, self._rng))

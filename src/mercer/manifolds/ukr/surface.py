@@ -52,6 +52,16 @@ class Surface:
         self.values = np.ascontiguousarray(np.where(missing, 0.0, Y - self.means))
         self.seen = (~missing).astype(np.float64) if missing.any() else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the sizes of blocks."""
+        return {name: value for name, value in vars(self).items() if name != "_tuning"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "objective" in state:  # in older files
+            state = {**state, "density": state["objective"]}
+            del state["objective"]
+        vars(self).update(state, _tuning=PASSES)
+
     def images(self, Z: Array) -> Array:
         """f(z) of latent points, (M, d); where none is within reach of the kernel, the nearest row."""
         tuning = self._tuning

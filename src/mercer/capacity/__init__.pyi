@@ -1,0 +1,92 @@
+"""What type checkers see of `mercer.capacity`: at run time its names are imported when they are first used."""
+
+from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
+from mercer.capacity.covers import (
+    ball_entropy_number,
+    ball_log_covering,
+    hull_log_covering,
+    lipschitz_hull_log_covering,
+)
+from mercer.capacity.deviations import (
+    Deviation,
+    deviation,
+    fat_log_covering,
+    hoeffding,
+    hoeffding_samples,
+    log_growth,
+    rademacher_deviation,
+    rademacher_samples,
+    samples_needed,
+    vc_deviation,
+    vc_samples,
+)
+from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
+from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
+from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
+from mercer.capacity.left_out import LeaveOneOut, leave_one_out
+from mercer.capacity.periods import BestPeriod, best_period, wrap_error
+from mercer.capacity.rates import (
+    EntropyRate,
+    ExponentialDecay,
+    PolynomialDecay,
+    entropy_rate,
+    gaussian_entropy_number,
+    learning_rate,
+)
+from mercer.capacity.shattering import shattering_functions, shattering_margin
+from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
+from mercer.capacity.spectra import periodic_spectrum, shell_counts
+from mercer.capacity.spectrum import Spectrum
+
+__all__ = [
+    "FiniteClass",
+    "KernelBall",
+    "KernelHull",
+    "Offsets",
+    "PseudoDimension",
+    "VCClass",
+    "ball_entropy_number",
+    "ball_log_covering",
+    "hull_log_covering",
+    "lipschitz_hull_log_covering",
+    "Deviation",
+    "deviation",
+    "fat_log_covering",
+    "hoeffding",
+    "hoeffding_samples",
+    "log_growth",
+    "rademacher_deviation",
+    "rademacher_samples",
+    "samples_needed",
+    "vc_deviation",
+    "vc_samples",
+    "Interval",
+    "diagonal_entropy_number",
+    "ellipsoid_log_covering",
+    "WaterFilling",
+    "entropy_number",
+    "log_covering",
+    "log_entropy_number",
+    "water_filling",
+    "Covering",
+    "SampleCapacity",
+    "hull_rademacher",
+    "LeaveOneOut",
+    "leave_one_out",
+    "BestPeriod",
+    "best_period",
+    "wrap_error",
+    "EntropyRate",
+    "ExponentialDecay",
+    "PolynomialDecay",
+    "entropy_rate",
+    "gaussian_entropy_number",
+    "learning_rate",
+    "shattering_functions",
+    "shattering_margin",
+    "interval_sparse_approximation_bound",
+    "sparse_approximation_bound",
+    "periodic_spectrum",
+    "shell_counts",
+    "Spectrum",
+]

@@ -1,0 +1,52 @@
+"""Searches among whole numbers and along the real line, for bounds that hold wherever the search ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+_LARGEST = 2**62
+
+
+def least_of(cost: Callable[[int], float], first: int, last: int) -> float:
+    """The least cost found among first, ..., last: at doubling steps, then at halving ones around the least."""
+    known: dict[int, float] = {}
+
+    def look_at(j: int) -> None:
+        j = min(max(j, first), last)
+        if j not in known:
+            known[j] = cost(j)
+
+    step = 1
+    while first + step // 2 <= last:
+        look_at(first + step // 2)
+        step *= 2
+    while step >= 1:
+        best = min(known, key=known.__getitem__)
+        look_at(best - step)
+        look_at(best + step)
+        step //= 2
+    return min(known.values())
+
+
+def least_count(holds: Callable[[int], bool], first: int = 1) -> int:
+    """The least whole number from `first` on where a condition holds that stays true from there on."""
+    low, high = first - 1, first
+    while not holds(high):
+        if high > _LARGEST:
+            raise ValueError(f"More than {_LARGEST:.0e} samples are needed; ask for a larger deviation.")
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def least_root(excess: Callable[[float], float], low: float, high: float) -> float:
+    """The least x in [low, high] from which on a falling function is <= 0, or high; it may have jumps."""
+    log_low, log_high = np.log(low), np.log(high)
+    while log_high - log_low > 1e-11:
+        middle = 0.5 * (log_low + log_high)
+        log_low, log_high = (log_low, middle) if excess(float(np.exp(middle))) <= 0 else (middle, log_high)
+    return float(np.exp(log_high))
