@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from mercer.manifolds.ukr.settings import OWNER, Settings
 from mercer.manifolds.ukr.starts import apart, candidates, spread
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.running import Run, Status, Stopping, raise_if_interrupted
+from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
 
 Array = NDArray[Any]
 
