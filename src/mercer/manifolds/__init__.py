@@ -22,6 +22,7 @@ from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.soft import ExpectationMaximisation, SoftMap, hard_end, soft_fit, soft_map
 from mercer.manifolds.principal.solver import ManifoldSolver
 from mercer.manifolds.principal.starts import best_start
+from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity, QuarticDensity
 from mercer.manifolds.unsupervised_kernel_regression import UnsupervisedKernelRegression
 from mercer.regularizers.sparse import sparse_coefficients
 
@@ -34,5 +35,5 @@ __all__ = [
     "Cells", "ManifoldDensity", "SoftMap", "soft_map", "soft_fit", "hard_end", "Candidate", "ModelChoice",
     "PrincipalCurve", "Polyline", "SmoothingSpline", "LocalLinear",
     "GenerativeTopographicMap", "GridMixture",
-    "UnsupervisedKernelRegression", "DensityClassifier",
+    "UnsupervisedKernelRegression", "DensityKernel", "GaussianDensity", "QuarticDensity", "DensityClassifier",
 ]  # fmt: skip

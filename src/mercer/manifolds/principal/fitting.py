@@ -92,7 +92,7 @@ def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterates[_Sta
             yield Step(state, state.value, Status.OPTIMAL if has_converged else None)
             weight = max(_TUNING.least_weight, weight * _TUNING.bolder)
         elif weight == 1.0:
-            return
+            return None
         else:
             weight = min(1.0, weight * _TUNING.shyer)
 

@@ -17,6 +17,7 @@ MOVED = {
     f"{_ROOM}.rotation.Rotation": f"{_ROOM}.latent.rotation.Rotation",
     "mercer.quantizers.costs.SquaredCost": "mercer.losses.rows.SquaredRows",
     f"{_ROOM}.tables.Tables": f"{_ROOM}.latent.tables.Tables",
+    f"{_ROOM}.ukr.objective.LatentObjective": f"{_ROOM}.ukr.density_kernels.LatentDensity",
 }
 
 
