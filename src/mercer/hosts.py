@@ -11,13 +11,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.kernels.blas import allowed_threads
 from mercer.kernels.tiles import run_threaded
-
-Array = NDArray[Any]
 
 # Numbers in a block of rows: 2 MB in double precision, which stay in the cache (`benchmarks/ukr.py`).
 _NUMBERS = 2**18
