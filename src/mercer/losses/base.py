@@ -8,13 +8,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from mercer.arrays import Array
 from mercer.losses.normalization import mass
 from mercer.losses.rows import RowLoss
-
-Array = NDArray[Any]
 
 
 class Loss(BaseEstimator, ABC):

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.regularizers.maps import MapPenalty
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix, NoMatrix
 from mercer.regularizers.base import Penalty, Regularizer, need_matrix, penalty_of_norm, unpenalised
 from mercer.regularizers.maps import MapL1, MapL2, MapNorm, MapPenalty
-
-Array = NDArray[Any]
 
 
 class RKHSNorm(Regularizer):
