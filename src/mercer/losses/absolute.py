@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
-from mercer.losses.base import Array
-from mercer.losses.rows import LaplaceRows, RowLoss
-=======
 from mercer.arrays import Array
->>>>>>> main
+from mercer.losses.rows import LaplaceRows, RowLoss
 from mercer.losses.tube import TubeLoss
 
 
