@@ -207,6 +207,11 @@ class LatentBasis:
         )
         return ProductCellFeatures(values, slopes, polynomials)
 
+    def prepared(self) -> LatentBasis:
+        """The basis, after what fits in folds need of it was computed once for all of them."""
+        _ = self.mixing, self.cell_features
+        return self
+
     def map_of(self, coefficients: Array) -> LatentMap:
         """The map with these coefficients of the features."""
         r = self.n_features

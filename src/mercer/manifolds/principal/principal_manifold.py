@@ -18,7 +18,7 @@ from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import project_rotated
-from mercer.manifolds.principal.settings import OWNER, complaint, whole
+from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
 
 Array = NDArray[Any]
@@ -220,9 +220,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the manifold to the rows of X; y is ignored."""
+        settings = Settings.of(self)
         X = self._centred(self._validated(X, reset=True))
         previous = getattr(self, "fit_", None) if self.warm_start else None
-        self._store(train(self.get_params(deep=False), X, previous))
+        self._store(train(settings, X, previous))
         return self
 
     def _validated(self, X: Any, *, reset: bool) -> Array:
@@ -244,7 +245,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         fit = self.fit_ = training.fit
         basis = fit.map.basis
         self.density_, self.noise_variance_ = training.density, training.density.variance
-        self.init_, self.assignment_ = training.init, training.assignment
+        self.kind_, self.init_, self.assignment_ = fit.kind, training.init, training.assignment
         self.chosen_, self.candidates_ = training.chosen, training.candidates
         self._rotation, self.rotation_error_ = training.rotation, training.rotation.error
         directions = training.rotation.components
