@@ -13,15 +13,22 @@ from typing import Any
 # A module must not have the name of something that it defines: it would hide it.
 _MODULES = {
     "classes": ("FiniteClass", "KernelBall", "KernelHull", "Offsets", "PseudoDimension", "VCClass"),
+    "coding": ("Coding", "robust_coding"),
+    "contributions": (
+        "ContributionBound", "TruncationErrors", "contribution_bound", "tail_sums", "truncation_errors",
+    ),
     "covers": ("ball_entropy_number", "ball_log_covering", "hull_log_covering", "lipschitz_hull_log_covering"),
     "deviations": (
         "Deviation", "deviation", "fat_log_covering", "hoeffding", "hoeffding_samples", "log_growth",
         "rademacher_deviation", "rademacher_samples", "samples_needed", "vc_deviation", "vc_samples",
     ),
+    "eigenfunctions": ("Eigenfunctions", "kernel_eigenfunctions"),
     "ellipsoids": ("Interval", "diagonal_entropy_number", "ellipsoid_log_covering"),
     "filling": ("WaterFilling", "entropy_number", "log_covering", "log_entropy_number", "water_filling"),
     "gram": ("Covering", "SampleCapacity", "hull_rademacher"),
     "periods": ("BestPeriod", "best_period", "wrap_error"),
+    "perturbation": ("eigenvalue_bound", "eigenvector_bound", "sin_theta_bound"),
+    "quantization": ("ManifoldClass", "kegl_log_covering", "manifold_deviation", "manifold_excess"),
     "rates": (
         "EntropyRate", "ExponentialDecay", "PolynomialDecay", "entropy_rate", "gaussian_entropy_number",
         "learning_rate",

@@ -1,6 +1,14 @@
 """What type checkers see of `mercer.capacity`: at run time its names are imported when they are first used."""
 
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
+from mercer.capacity.coding import Coding, robust_coding
+from mercer.capacity.contributions import (
+    ContributionBound,
+    TruncationErrors,
+    contribution_bound,
+    tail_sums,
+    truncation_errors,
+)
 from mercer.capacity.covers import (
     ball_entropy_number,
     ball_log_covering,
@@ -20,10 +28,13 @@ from mercer.capacity.deviations import (
     vc_deviation,
     vc_samples,
 )
+from mercer.capacity.eigenfunctions import Eigenfunctions, kernel_eigenfunctions
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
+from mercer.capacity.perturbation import eigenvalue_bound, eigenvector_bound, sin_theta_bound
+from mercer.capacity.quantization import ManifoldClass, kegl_log_covering, manifold_deviation, manifold_excess
 from mercer.capacity.rates import (
     EntropyRate,
     ExponentialDecay,
@@ -44,6 +55,13 @@ __all__ = [
     "Offsets",
     "PseudoDimension",
     "VCClass",
+    "Coding",
+    "robust_coding",
+    "ContributionBound",
+    "TruncationErrors",
+    "contribution_bound",
+    "tail_sums",
+    "truncation_errors",
     "ball_entropy_number",
     "ball_log_covering",
     "hull_log_covering",
@@ -59,6 +77,8 @@ __all__ = [
     "samples_needed",
     "vc_deviation",
     "vc_samples",
+    "Eigenfunctions",
+    "kernel_eigenfunctions",
     "Interval",
     "diagonal_entropy_number",
     "ellipsoid_log_covering",
@@ -73,6 +93,13 @@ __all__ = [
     "BestPeriod",
     "best_period",
     "wrap_error",
+    "eigenvalue_bound",
+    "eigenvector_bound",
+    "sin_theta_bound",
+    "ManifoldClass",
+    "kegl_log_covering",
+    "manifold_deviation",
+    "manifold_excess",
     "EntropyRate",
     "ExponentialDecay",
     "PolynomialDecay",
