@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "capacity", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "metrics",
-    "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses", "machines",
+    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",

@@ -6,6 +6,7 @@ from mercer import (
     components,
     datasets,
     graphs,
+    information,
     kernels,
     losses,
     machines,
@@ -46,8 +47,9 @@ from mercer.relevance import KernelPCClassifier, KernelPCRegressor, RelevantDime
 __version__: str
 
 __all__ = [
-    "__version__", "capacity", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines",
-    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "__version__", "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses",
+    "machines", "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report",
+    "solvers",
     "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",

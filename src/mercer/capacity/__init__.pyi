@@ -1,14 +1,17 @@
 """What type checkers see of `mercer.capacity`: at run time its names are imported when they are first used."""
 
+from mercer.capacity.certificates import (
+    PacBayes,
+    bernstein_bound,
+    binomial_bound,
+    compression_bound,
+    kl_inverse,
+    pac_bayes_bound,
+    samples_for_promise,
+)
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
 from mercer.capacity.coding import Coding, robust_coding
-from mercer.capacity.contributions import (
-    ContributionBound,
-    TruncationErrors,
-    contribution_bound,
-    tail_sums,
-    truncation_errors,
-)
+from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
     ball_entropy_number,
     ball_log_covering,
@@ -32,6 +35,7 @@ from mercer.capacity.eigenfunctions import Eigenfunctions, kernel_eigenfunctions
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
+from mercer.capacity.left_out import LeaveOneOut, leave_one_out
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
 from mercer.capacity.perturbation import eigenvalue_bound, eigenvector_bound, sin_theta_bound
 from mercer.capacity.quantization import ManifoldClass, kegl_log_covering, manifold_deviation, manifold_excess
@@ -43,12 +47,27 @@ from mercer.capacity.rates import (
     gaussian_entropy_number,
     learning_rate,
 )
+from mercer.capacity.risk import RiskBound, RiskBounds, risk_bounds
 from mercer.capacity.shattering import shattering_functions, shattering_margin
 from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
 from mercer.capacity.spectrum import Spectrum
+from mercer.capacity.target_contributions import (
+    ContributionBound,
+    TruncationErrors,
+    contribution_bound,
+    tail_sums,
+    truncation_errors,
+)
 
 __all__ = [
+    "PacBayes",
+    "bernstein_bound",
+    "binomial_bound",
+    "compression_bound",
+    "kl_inverse",
+    "pac_bayes_bound",
+    "samples_for_promise",
     "FiniteClass",
     "KernelBall",
     "KernelHull",
@@ -57,11 +76,7 @@ __all__ = [
     "VCClass",
     "Coding",
     "robust_coding",
-    "ContributionBound",
-    "TruncationErrors",
-    "contribution_bound",
-    "tail_sums",
-    "truncation_errors",
+    "xi_alpha",
     "ball_entropy_number",
     "ball_log_covering",
     "hull_log_covering",
@@ -90,6 +105,8 @@ __all__ = [
     "Covering",
     "SampleCapacity",
     "hull_rademacher",
+    "LeaveOneOut",
+    "leave_one_out",
     "BestPeriod",
     "best_period",
     "wrap_error",
@@ -106,6 +123,9 @@ __all__ = [
     "entropy_rate",
     "gaussian_entropy_number",
     "learning_rate",
+    "RiskBound",
+    "RiskBounds",
+    "risk_bounds",
     "shattering_functions",
     "shattering_margin",
     "interval_sparse_approximation_bound",
@@ -113,4 +133,9 @@ __all__ = [
     "periodic_spectrum",
     "shell_counts",
     "Spectrum",
+    "ContributionBound",
+    "TruncationErrors",
+    "contribution_bound",
+    "tail_sums",
+    "truncation_errors",
 ]

@@ -79,10 +79,11 @@ def robust_coding(manifold: Any, X: ArrayLike, noise: float, *, share: float = 0
             f"manifold of {owner} must have transform and inverse_transform, got {manifold!r}; fit a PrincipalManifold."
         )
     rows: Array = check_array(X, dtype=np.float64)
+    Z: Array = np.asarray(manifold.transform(rows), dtype=np.float64)
+    error = float(np.mean(np.sum((manifold.inverse_transform(Z) - rows) ** 2, axis=1)))
     # The differences must not leave the latent box.
-    Z = np.clip(np.asarray(manifold.transform(rows), dtype=np.float64), -1 + 2 * _STEP, 1 - 2 * _STEP)
+    Z = np.clip(Z, -1 + 2 * _STEP, 1 - 2 * _STEP)
     residuals = manifold.inverse_transform(Z) - rows
-    error = float(np.mean(np.sum(residuals**2, axis=1)))
     total = np.zeros(len(rows))
     for axis in np.eye(Z.shape[1]):
         slope, curvature = _derivatives(manifold, Z, axis)

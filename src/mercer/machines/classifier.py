@@ -230,7 +230,7 @@ class SupportVectorClassifier(Classifier):
     n_support_ : array
         Number of support vectors of each class.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, coef_, gap_, status_, n_iter_,
-    history_, kernel_, loss_, solver_, C_, C_unit_
+    history_, kernel_, loss_, solver_, C_, C_unit_, norm_, empirical_risk_
         As in `SupportVectorRegressor`; for more than two classes one machine for each class against the rest, and one
         column or list entry for each.
 

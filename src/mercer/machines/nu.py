@@ -149,7 +149,7 @@ class NuSupportVectorClassifier(Classifier):
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
         fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_,
-    kernel_, loss_, solver_
+    kernel_, loss_, solver_, norm_, empirical_risk_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
         same ν, and one column or list entry for each. ν is then bounded by the smallest class.
 
@@ -213,6 +213,8 @@ class NuSupportVectorClassifier(Classifier):
             expansion.coef, expansion.parametric = expansion.coef / rho, expansion.parametric[:-1] / rho
         self.rho_ = margins[0] if training.single else margins
         self._store(training, expansions)
+        risks = np.array([expansion.risk for expansion in expansions]) / margins
+        self.empirical_risk_ = float(risks[0]) if training.single else risks.tolist()
         self.calibration_ = self._calibration(X, y, sample_weight, training.used)
         return self
 

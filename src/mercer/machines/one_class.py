@@ -37,7 +37,8 @@ class OneClassMachine(OutlierMixin, KernelMachine):
     ----------
     offset_ : float
         ρ: ``decision_function`` is ``score_samples - offset_``.
-    dual_coef_, dual_point_, support_, support_vectors_, intercept_, gap_, status_, n_iter_, history_, kernel_, solver_
+    dual_coef_, dual_point_, support_, support_vectors_, intercept_, gap_, status_, n_iter_, history_,
+    kernel_, solver_, norm_, empirical_risk_
         As in `SupportVectorRegressor`; the intercept is -ρ. The coefficients add up to ν n, and none exceeds 1.
 
     Notes

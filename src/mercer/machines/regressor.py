@@ -119,6 +119,9 @@ class SupportVectorRegressor(Regressor):
     gap_, status_, n_iter_, history_
         Relative gap of the stored function, "optimal" or why not, number of iterations, and values of both programs in
         each. Lists for several targets.
+    norm_, empirical_risk_
+        Norm of the kernel part in the feature space, and mean loss over the training rows with the weights of the fit.
+        One for each target.
     kernel_, loss_, solver_
         What was used.
     metric_ : LearnedMetric

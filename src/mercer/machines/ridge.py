@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.losses import Squared
 from mercer.machines.base import KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
@@ -79,7 +79,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
         penalty. Lists for several targets.
-    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_
+    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_,
+    norm_, empirical_risk_
         As in `SupportVectorRegressor`.
 
     Notes
@@ -151,7 +152,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         for error in ("leave_one_out_error_", "validation_error_"):
             self.__dict__.pop(error, None)  # of an earlier fit by another solver
         if self.solver_ == "eigen":
-            fits = self._by_eigen(matrix.formed, Phi, samples)
+            fits = self._by_eigen(matrix.in_memory.formed, Phi, samples)
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
         if len(rows) < len(training.used):
@@ -205,7 +206,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
         B = root * (basis @ (z / _raised(values, self.penalty_)[:, None]))
         d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
-        programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
+        programs = samples.programs(self.kernel_, FormedMatrix(K), Phi, self.penalty_)
         return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
 
     def _by_conjugate_gradients(

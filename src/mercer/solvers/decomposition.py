@@ -42,11 +42,14 @@ class State(Protocol):
 
     d: Array
     iterate: Iterate
-    exact: bool
 
     @property
     def B(self) -> Array:
         """The variables."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether everything is known in double precision."""
 
     @property
     def doubtful(self) -> bool:
