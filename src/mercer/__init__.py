@@ -32,6 +32,7 @@ _ESTIMATORS = {
     "KernelPCClassifier": "relevance",
     "KernelPCA": "components",
     "KernelFeatureAnalysis": "components",
+    "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",
     "DiffusionMap": "graphs",
     "SpectralClustering": "graphs",

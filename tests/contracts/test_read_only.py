@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 from mercer import (
     CellMachine,
     DiffusionMap,
+    KernelCritic,
     KernelFeatureAnalysis,
     KernelPCA,
     KernelPCClassifier,
@@ -49,6 +50,7 @@ ESTIMATORS = [
     RejectingClassifier(SupportVectorClassifier(Linear())),
     KernelPCA(2),
     KernelPCA(2, eigen_solver="lanczos", random_state=0),
+    KernelCritic(rank=5, penalty=0.1, warm_start=True),
     KernelFeatureAnalysis(2),
     RelevantDimensions(),
     KernelPCRegressor(),

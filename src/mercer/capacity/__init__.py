@@ -18,6 +18,7 @@ _MODULES = {
     ),
     "classes": ("FiniteClass", "KernelBall", "KernelHull", "Offsets", "PseudoDimension", "VCClass"),
     "coding": ("Coding", "robust_coding"),
+    "constrained": ("constrained_machine",),
     "contributions": ("xi_alpha",),
     "covers": ("ball_entropy_number", "ball_log_covering", "hull_log_covering", "lipschitz_hull_log_covering"),
     "deviations": (
@@ -37,6 +38,7 @@ _MODULES = {
         "learning_rate",
     ),
     "risk": ("RiskBound", "RiskBounds", "risk_bounds"),
+    "selection": ("RiskPath", "structural_risk_path"),
     "shattering": ("shattering_functions", "shattering_margin"),
     "sparse": ("interval_sparse_approximation_bound", "sparse_approximation_bound"),
     "spectra": ("periodic_spectrum", "shell_counts"),

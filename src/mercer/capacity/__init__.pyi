@@ -11,6 +11,7 @@ from mercer.capacity.certificates import (
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
 from mercer.capacity.coding import Coding, robust_coding
+from mercer.capacity.constrained import constrained_machine
 from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
     ball_entropy_number,
@@ -48,6 +49,7 @@ from mercer.capacity.rates import (
     learning_rate,
 )
 from mercer.capacity.risk import RiskBound, RiskBounds, risk_bounds
+from mercer.capacity.selection import RiskPath, structural_risk_path
 from mercer.capacity.shattering import shattering_functions, shattering_margin
 from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
@@ -76,6 +78,7 @@ __all__ = [
     "VCClass",
     "Coding",
     "robust_coding",
+    "constrained_machine",
     "xi_alpha",
     "ball_entropy_number",
     "ball_log_covering",
@@ -126,6 +129,8 @@ __all__ = [
     "RiskBound",
     "RiskBounds",
     "risk_bounds",
+    "RiskPath",
+    "structural_risk_path",
     "shattering_functions",
     "shattering_margin",
     "interval_sparse_approximation_bound",
