@@ -265,7 +265,7 @@ def path(m=20_000, rounds=3):
 def floor(m=20_000):
     title(f"where the time goes, m = {m}, relative gap 1e-4")
     from mercer.kernels.gram import columns as columns_module
-    from mercer.solvers.smo import state
+    from mercer.solvers.smo import block_solver, state
 
     spent = {}
 
@@ -283,8 +283,8 @@ def floor(m=20_000):
 
     watch(columns_module._GaussianColumns, "times", "columns, single precision")
     watch(columns_module._GaussianColumns, "corner", "blocks of the matrix")
-    watch(state, "descend_by_halves", "steps on pairs")
-    watch(state, "solve_by_active_set", "Newton steps")
+    watch(block_solver, "descend_by_halves", "steps on pairs")
+    watch(block_solver, "solve_by_active_set", "Newton steps")
     watch(state.State, "refine", "exact gradients")
     for name, (make, loss) in DATA.items():
         X, y = make(m)

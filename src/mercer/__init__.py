@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "capacity", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines", "manifolds", "metrics",
-    "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses", "machines",
+    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -31,7 +31,9 @@ _ESTIMATORS = {
     "KernelPCRegressor": "relevance",
     "KernelPCClassifier": "relevance",
     "KernelPCA": "components",
+    "KernelCCA": "components",
     "KernelFeatureAnalysis": "components",
+    "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",
     "DiffusionMap": "graphs",
     "SpectralClustering": "graphs",

@@ -6,6 +6,7 @@ from mercer import (
     components,
     datasets,
     graphs,
+    information,
     kernels,
     losses,
     machines,
@@ -19,8 +20,9 @@ from mercer import (
     report,
     solvers,
 )
-from mercer.components import KernelFeatureAnalysis, KernelPCA
+from mercer.components import KernelCCA, KernelFeatureAnalysis, KernelPCA
 from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from mercer.information import KernelCritic
 from mercer.machines import (
     CellMachine,
     KernelRidge,
@@ -46,12 +48,14 @@ from mercer.relevance import KernelPCClassifier, KernelPCRegressor, RelevantDime
 __version__: str
 
 __all__ = [
-    "__version__", "capacity", "compat", "components", "datasets", "graphs", "kernels", "losses", "machines",
-    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "__version__", "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses",
+    "machines", "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report",
+    "solvers",
     "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",
-    "KernelPCA", "KernelFeatureAnalysis", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
+    "KernelPCA", "KernelFeatureAnalysis", "KernelCCA",
+    "KernelCritic", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
     "VectorQuantizer", "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
     "UnsupervisedKernelRegression", "DensityClassifier",
 ]  # fmt: skip

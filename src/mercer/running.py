@@ -11,7 +11,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral, Real
@@ -123,6 +123,10 @@ class Step(Generic[State]):
     status: Status | None = None
 
 
+# An algorithm: its start, then each step. It may end by itself, as "optimal" or with the status that it returns.
+Iterates = Generator[Step[State], None, Status | None]
+
+
 class Run(Generic[State]):
     """A fit that is going on, or has ended: a context in which Ctrl-C ends the fit instead of the program.
 
@@ -137,7 +141,7 @@ class Run(Generic[State]):
     tell : callable, optional
         As the callback of `stopping`, but with the state in the place of the value, and called at the start, too.
     shows : str
-        What the progress bar calls the value.
+        What the progress bar calls the value; nothing shows none.
 
     Attributes
     ----------
@@ -171,7 +175,7 @@ class Run(Generic[State]):
         shows: str = "value",
     ):
         self._stopping, self._name, self._scale, self._tell, self._shows = stopping, name, scale, tell, shows
-        self._started, self._bar = time.monotonic(), None
+        self._started, self._bar, self._ended = time.monotonic(), None, False
         self.status = Status.OPTIMAL
         self.history: list[float] = []
         self.best: Step[State] | None = None
@@ -189,7 +193,7 @@ class Run(Generic[State]):
         if self._bar is not None:
             self._bar.close()
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
-        if interrupted:
+        if interrupted and not self._ended:
             self.status = Status.INTERRUPTED
         return interrupted
 
@@ -201,6 +205,13 @@ class Run(Generic[State]):
         return self.best.state
 
     @property
+    def last_state(self) -> State:
+        """That of the last step, as `state` is that of the best."""
+        if self.last is None:
+            raise KeyboardInterrupt
+        return self.last.state
+
+    @property
     def value(self) -> float:
         """The lowest value."""
         return self.history[-1]
@@ -210,9 +221,14 @@ class Run(Generic[State]):
         """Number of steps after the start."""
         return max(0, len(self.history) - 1)
 
-    def follow(self, iterates: Iterable[Step[State]]) -> Self:
+    def follow(self, iterates: Iterates[State]) -> Self:
         """Take the steps of an algorithm until it ends, or has to end."""
-        for step in iterates:
+        while True:
+            try:
+                step = next(iterates)
+            except StopIteration as end:
+                self.status = end.value or Status.OPTIMAL
+                break
             if self.see(step):
                 break
         return self
@@ -225,8 +241,16 @@ class Run(Generic[State]):
         self.history.append(self.best.value)
         self._show()
         ended = step.status or self._ending(self._says_stop(step))
-        self.status = ended or Status.OPTIMAL
-        return ended is not None
+        self.status, self._ended = ended or Status.OPTIMAL, ended is not None
+        return self._ended
+
+    def note(self, value: float) -> None:
+        """Take note of a value from inside of calls that nobody else can end: where the fit ends, its context is left.
+
+        Its state is the value.
+        """
+        if self.see(Step(value, value)):  # type: ignore[arg-type]
+            raise KeyboardInterrupt
 
     def _says_stop(self, step: Step[State]) -> bool:
         """Tell of the step; whether somebody wants to stop there."""
@@ -253,7 +277,8 @@ class Run(Generic[State]):
     def _show(self) -> None:
         if self._bar is not None:
             self._bar.update(int(self.n_iter > 0))
-            self._bar.set_postfix({self._shows: f"{self.value:.6g}"})
+            if self._shows:
+                self._bar.set_postfix({self._shows: f"{self.value:.6g}"})
 
     def warn_unless_converged(self, owner: str, n_iter: int | None = None) -> None:
         """Say what to do about a fit that ran out of steps, or of n_iter iterations that a few steps stand for."""
@@ -266,13 +291,14 @@ class Run(Generic[State]):
             )
 
 
-def run(iterates: Iterable[Step[State]], stopping: Stopping, name: str, **options: Any) -> Run[State]:
+def run(iterates: Iterates[State], stopping: Stopping, name: str, **options: Any) -> Run[State]:
     """Drive an algorithm, a generator that yields its start and then each step, until it ends or has to end.
 
     Parameters
     ----------
-    iterates : iterable of Step
-        The algorithm. It may end by itself, or with a step that has a status.
+    iterates : generator of Step
+        The algorithm. It may end by itself, as "optimal" or with the status that it returns, or with a step that has a
+        status.
     stopping, name, **options
         As in `Run`.
 
@@ -323,13 +349,13 @@ def descend(
     ([1.0, 0.25, 0.0625, 0.015625], 'optimal')
     """
 
-    def iterates() -> Iterator[Step[State]]:
+    def iterates() -> Iterates[State]:
         reached = Step(state, value)
         while True:
             yield reached
             new = Step(*step(reached.state))
             if not new.value <= reached.value:
-                return
+                return None
             reached = new
 
     def told(iteration: int, state: State) -> object:

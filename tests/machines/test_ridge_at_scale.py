@@ -141,7 +141,7 @@ def test_matrices_that_are_slow_to_multiply_are_formed(penalties, monkeypatch):
     taken, for_products = [], Gram.for_products
     monkeypatch.setattr(Gram, "for_products", lambda *memory: taken.append(for_products(*memory)) or taken[-1])
     formed = clone(model).fit(wide, y)
-    sizes = [len(K) for K in taken if isinstance(K, np.ndarray)]
+    sizes = [len(K.formed) for K in taken if K.in_memory]
     assert sizes == ([N] if penalties == 0.1 else [N // 2, N])  # without the rows that are held out, and with them
     assert formed.penalty_ == expected.penalty_
     np.testing.assert_allclose(formed.predict(wide), expected.predict(wide), atol=1e-5)

@@ -17,7 +17,7 @@ from tests.contracts.all_problems import labels, rows, smooth_targets
 
 N = 60
 X = rows(N)
-SOLVER_OBJECTS = [SMO(block=16, shrink=True), WorkingSet(block=20), InteriorPoint()]
+SOLVER_OBJECTS = [SMO(block=16), WorkingSet(block=20), InteriorPoint()]
 every_object = pytest.mark.parametrize("solver", SOLVER_OBJECTS, ids=repr)
 
 

@@ -23,11 +23,12 @@ from mercer.losses import (
 from mercer.problems import KernelProgram
 from mercer.regularizers import L1Coefficients, Mixed, RKHSNorm
 from mercer.solvers import SMO, InteriorPoint
-from mercer.solvers.smo import state
 from mercer.solvers.smo.active_set import solve_by_active_set
 from mercer.solvers.smo.block_numba import descend
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.free_system import FreeSystem
+from mercer.solvers.smo.tuning import Tuning
+from mercer.solvers.smo.working_set import choose_working_set
 from tests.contracts.all_problems import labels, rows, smooth_targets
 from tests.solvers.smo import slow_box
 
@@ -70,11 +71,13 @@ def test_small_blocks_arrive_in_the_end(block):
     assert_same_value(problem, SMO(block).solve(problem, tol=1e-6), 1e-6)
 
 
-def test_crowded_blocks_grow(monkeypatch):
+def test_crowded_blocks_grow():
     problem = program(EpsilonInsensitive(0.01), C=100.0, n=120, kernel=Gaussian(0.3))
-    for name, size in (("SMALLEST_BLOCK", 16), ("_LARGEST_BLOCK", 16), ("_GROWN_BLOCK", 64)):
-        monkeypatch.setattr(state, name, size)
-    grown, as_given = SMO().solve(problem, tol=1e-6), SMO(16).solve(problem, tol=1e-6)
+
+    class Small(SMO):
+        tuning = Tuning(smallest_block=16, largest_block=16, grown_block=64)
+
+    grown, as_given = Small().solve(problem, tol=1e-6), SMO(16).solve(problem, tol=1e-6)
     assert_same_value(problem, grown, 1e-6)
     assert_same_value(problem, as_given, 1e-6)
     assert grown.n_iter < 0.5 * as_given.n_iter
@@ -166,32 +169,6 @@ def test_repeated_rows(loss):
 # What must not change the answer --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Hinge(), Huber(0.2)], ids=repr)
-def test_shrinking_does_not_change_the_answer(loss):
-    problem = program(loss, C=10.0)
-    with_it, without = (SMO(block=40, shrink=shrink).solve(problem, tol=1e-8) for shrink in (True, False))
-    for result in (with_it, without):
-        assert_solved(problem, result, 1e-8)
-    np.testing.assert_allclose(with_it.primal, without.primal, rtol=2e-8)
-
-
-def test_shrinking_happens(monkeypatch):
-    from mercer.solvers.smo.state import State
-
-    active = []
-    take_back = State.take_back
-
-    def spy(self):
-        active.append(np.count_nonzero(self._active))
-        take_back(self)
-
-    monkeypatch.setattr(State, "take_back", spy)
-    problem = program(EpsilonInsensitive(0.1), C=10.0)
-    assert_solved(problem, SMO(block=40, shrink=True).solve(problem, tol=1e-8), 1e-8)
-    assert active
-    assert max(active) < N
-
-
 def test_memory_does_not_change_the_answer():
     problem = program(EpsilonInsensitive(0.1), kernel=Exponential(1.0))
     two_rows, all_rows = (SMO(block=40).solve(problem, tol=1e-7, memory=memory) for memory in (2 * 4 * N, 2**30))
@@ -221,11 +198,9 @@ def test_an_interrupted_run_goes_on(at):
 
 
 def test_ctrl_c_leaves_a_feasible_point(monkeypatch):
-    from mercer.solvers.smo import state
-
     problem = program(EpsilonInsensitive(0.1))
     n_calls = 0
-    choose = state.choose_working_set
+    choose = choose_working_set
 
     def interrupt(*arguments):
         nonlocal n_calls
@@ -234,7 +209,7 @@ def test_ctrl_c_leaves_a_feasible_point(monkeypatch):
             raise KeyboardInterrupt
         return choose(*arguments)
 
-    monkeypatch.setattr(state, "choose_working_set", interrupt)
+    monkeypatch.setattr("mercer.solvers.smo.state.choose_working_set", interrupt)
     result = SMO(block=40).solve(problem, tol=1e-7)
     assert result.status == "interrupted"
     certificate = problem.certificate(result)
@@ -286,10 +261,10 @@ def test_descend_equals_its_plain_twin():
     problem = program(EpsilonInsensitive(0.1), n=40, formed=True)
     box = Box(problem)
     B, g = np.zeros(40), -problem.y.copy()
-    n_steps, violation = descend(problem.gram, 0, g, B, box.rows, 1, 0.0, 25)
+    n_steps, violation = descend(problem.gram.formed, 0, g, B, box.rows, 1, 0.0, 25)
     twin, gradient = np.zeros(40), -problem.y.copy()
     for _ in range(25):
-        _plain_step(problem.gram, gradient, twin, box)
+        _plain_step(problem.gram.formed, gradient, twin, box)
     assert n_steps == 25
     np.testing.assert_allclose(violation, slow_box.violation_of(box, twin, gradient), rtol=1e-10)
     np.testing.assert_allclose(B, twin, atol=1e-12)
@@ -322,9 +297,9 @@ def _plain_step(K, g, B, box):
 def test_active_set_finds_the_optimum_that_pairs_come_near(loss, paired, precision):
     problem = program(loss, C=10.0, n=60, columns=int(paired), formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
-    descend(problem.gram, 0, g, B, box.rows, int(paired), 1e-3, 100_000)
+    descend(problem.gram.formed, 0, g, B, box.rows, int(paired), 1e-3, 100_000)
     system = FreeSystem(precision)
-    assert solve_by_active_set(problem.gram, g, B, box.rows, n_sums=int(paired), slack=1e-5, system=system)
+    assert solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=int(paired), slack=1e-5, system=system)
     assert abs(B.sum()) < 1e-9 or not paired
     assert np.all(box.low <= B)
     assert np.all(box.high >= B)
@@ -340,7 +315,7 @@ def test_active_set_that_is_far_from_the_optimum_changes_nothing():
     g = problem.gram @ B - problem.y
     before = B.copy(), g.copy()
     system = FreeSystem(1e-7)
-    assert not solve_by_active_set(problem.gram, g, B, box.rows, n_sums=1, slack=0.0, system=system)
+    assert not solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=1, slack=0.0, system=system)
     np.testing.assert_array_equal((B, g), before)
 
 
@@ -348,7 +323,7 @@ def test_active_set_gives_up_where_it_cannot_solve():
     problem = program(EpsilonInsensitive(0.1), C=10.0, n=60, formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
     system = FreeSystem(1e-7)  # no variable is free
-    assert not solve_by_active_set(problem.gram, g, B, box.rows, n_sums=1, slack=0.0, system=system)
+    assert not solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=1, slack=0.0, system=system)
     B[:2] = 1.0, -1.0
     indefinite = np.ones((60, 60)) - 2 * np.eye(60)
     assert not solve_by_active_set(indefinite, g, B, box.rows, n_sums=1, slack=0.0, system=system)

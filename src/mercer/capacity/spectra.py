@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mercer.capacity.checks import Array, check_scale
+from mercer.capacity.images import image_sum, shells
 from mercer.capacity.spectrum import Spectrum
 from mercer.kernels import Kernel, Periodized
 from mercer.parameters import check_count, is_number
 
 # Shells, or frequencies of a kernel that is not radial, that are listed at first and at most.
 _FIRST, _MOST = 2**12, 2**21
-_MOST_IMAGES = 10**5
 
 
 def shell_counts(n_dims: int, largest: int) -> list[int]:
@@ -44,24 +44,6 @@ def shell_counts(n_dims: int, largest: int) -> list[int]:
         total = sum(2 * (i * d - k + i) * counts[k - i] for i in squares if i <= k)
         counts.append(total // k)
     return counts
-
-
-def _shells(n_dims: int, n_shells: int) -> tuple[Array, Array]:
-    """Squared lengths and numbers of whole vectors, in floating point: sums of positive terms only."""
-    roots = np.arange(int(np.sqrt(n_shells)) + 1)
-    if n_dims == 1:
-        return np.arange(float(n_shells)) ** 2, np.r_[1.0, np.full(n_shells - 1, 2.0)]
-    squares = roots[roots**2 < n_shells] ** 2
-    counts = np.zeros(n_shells)
-    counts[squares] = 2.0
-    counts[0] = 1.0
-    for _ in range(n_dims - 1):
-        longer = counts.copy()
-        for square in squares[1:]:
-            longer[square:] += 2 * counts[: n_shells - square]
-        counts = longer
-    lengths = np.flatnonzero(counts)
-    return lengths.astype(np.float64), counts[lengths]
 
 
 def periodic_spectrum(kernel: Kernel, period: float, *, n_dims: int = 1, tol: float = 1e-16) -> Spectrum:
@@ -158,7 +140,7 @@ class _Frequencies:
         """Logarithms and multiplicities, by frequency."""
         unit = 2 * np.pi / self.period
         if self.kernel.stationary:
-            squares, counts = _shells(self.n_dims, reach)
+            squares, counts = shells(self.n_dims, reach)
             omega = unit * np.sqrt(squares)
         else:
             axes = np.meshgrid(*[np.arange(reach + 1.0)] * self.n_dims, indexing="ij")
@@ -185,14 +167,4 @@ class _Frequencies:
         """k_v(0) = Σ k(vj), over images."""
         if not self.kernel.stationary:
             return float(Periodized(self.kernel, self.period)(np.zeros((1, self.n_dims)))[0, 0])
-        n_shells = 16
-        while n_shells <= _MOST_IMAGES:
-            squares, counts = _shells(self.n_dims, n_shells)
-            terms = counts * self.kernel.of_squared_distance(self.period**2 * squares, self.n_dims)
-            if np.abs(terms[-(len(terms) // 4) :]).sum() <= 1e-16 * np.abs(terms).sum():
-                return float(terms.sum())
-            n_shells *= 2
-        raise ValueError(
-            f"kernel of periodic_spectrum must fall fast in space or in frequency, got {self.kernel!r} with period "
-            f"{self.period!r}; the sum of its eigenvalues is not known: take another kernel or a larger period."
-        )
+        return image_sum(self.kernel, self.period, self.n_dims, owner="periodic_spectrum")

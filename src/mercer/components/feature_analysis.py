@@ -6,19 +6,17 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.components.base import KernelFeatures
 from mercer.components.contrasts import Contrast, as_contrast, variance
 from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, dense_spectrum
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
+from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
 
 CONSTRAINTS = ("l1", "rkhs")
 # Principal components within which directions of unit length are sought.
@@ -99,6 +97,8 @@ class KernelFeatureAnalysis(KernelFeatures):
     (5, (300, 5))
     """
 
+    status_: Status
+
     def __init__(
         self,
         n_components: int = 10,
@@ -147,10 +147,11 @@ class KernelFeatureAnalysis(KernelFeatures):
         else:
             self._pursue(X, gram, k, contrast)
         self.n_components_ = self.dual_coef_.shape[1]
-        if self.status_ == "optimal":
+        if self.status_ == Status.OPTIMAL:
             self._warn_of_fewer(self.n_components_)
         else:
-            how = "was interrupted" if self.status_ == "interrupted" else f"did not converge in {self.max_iter} steps"
+            interrupted = self.status_ == Status.INTERRUPTED
+            how = "was interrupted" if interrupted else f"did not converge in {self.max_iter} steps"
             warnings.warn(
                 f"KernelFeatureAnalysis {how} and keeps the {self.n_components_} features found until then; fit again, "
                 "or raise max_iter or tol, for better ones.",
@@ -173,13 +174,15 @@ class KernelFeatureAnalysis(KernelFeatures):
         # Of a shorter rest too few digits are left to make it orthogonal to the others.
         floor = precision**_SHORTEST * largest
         found: list[tuple[int, float, Array]] = []
-        self.status_ = "optimal"
-        try:
-            for _ in tqdm(range(min(k, len(candidates))), desc="Kernel functions", disable=not self.verbose):
+
+        def selected() -> Iterates[int]:
+            nonlocal length2
+            while True:
+                yield self._found(len(found), limit)
                 values = self._contrasts_at_unit_length(F, length2, floor, contrast)
                 best = int(np.argmax(values))
                 if values[best] == -np.inf:
-                    break
+                    return Status.OPTIMAL
                 scale = np.sqrt(length2[best])
                 products = C[best] / scale  # with the new direction
                 _deflate(F, F[:, best] / scale, products)
@@ -188,10 +191,9 @@ class KernelFeatureAnalysis(KernelFeatures):
                 length2[[best, *(b for b, _, _ in found)]] = 0.0
                 self._refuse_negative(length2, np.sqrt(precision) * largest, "a squared length of")
                 found.append((best, float(values[best]), products))
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            self.status_ = "interrupted"
+
+        limit = min(k, len(candidates))
+        self._run(selected(), "Kernel functions", limit)
         self._refuse_nothing(len(found))
         chosen = [best for best, _, _ in found]
         self.selected_ = candidates[chosen]
@@ -242,20 +244,24 @@ class KernelFeatureAnalysis(KernelFeatures):
         scores = basis.pairs.vectors[:, kept] * np.sqrt(values[kept])
         free = np.eye(scores.shape[1])
         found: list[tuple[Array, float]] = []
-        self.status_, self.n_iter_ = basis.pairs.status, 0
-        try:
-            for _ in tqdm(range(min(k, scores.shape[1])), desc="Directions", disable=not self.verbose):
+        limit = min(k, scores.shape[1])
+        status, self.n_iter_ = basis.pairs.status, 0
+
+        def pursued() -> Iterates[int]:
+            nonlocal free, status
+            while True:
+                yield self._found(len(found), limit)
                 direction, value, search = _best_direction(scores @ free, contrast, self.tol, self.max_iter)
                 found.append((free @ direction, value))
                 self.n_iter_ += search.nfev
-                if search.status == _OUT_OF_STEPS and self.status_ == "optimal":
-                    self.status_ = "max_iter"
+                if search.status == _OUT_OF_STEPS and status == Status.OPTIMAL:
+                    status = Status.MAX_ITER
                 # What is left: the complement of the direction in the free subspace.
                 free = free @ np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            self.status_ = "interrupted"
+
+        self._run(pursued(), "Directions", limit)
+        if self.status_ == Status.OPTIMAL:
+            self.status_ = status
         rotation = np.column_stack([direction for direction, _ in found])
         self.selected_ = np.arange(n)
         self._keep_rows(X, self.selected_)
@@ -263,6 +269,17 @@ class KernelFeatureAnalysis(KernelFeatures):
         self._offset = basis.offset[:, kept] @ rotation
         self.contrast_ = np.array([value for _, value in found])
         self.explained_variance_ = np.mean((scores @ rotation) ** 2, axis=0)
+
+    def _run(self, iterates: Iterates[int], name: str, limit: int) -> None:
+        """Find features until there are enough; Ctrl-C leaves those that were found, if there are some."""
+        end = run(iterates, Stopping(max_iter=limit, verbose=self.verbose), name, shows="")
+        self.status_ = end.status
+        if not end.n_iter:
+            raise_if_interrupted(end.status)
+
+    @staticmethod
+    def _found(n: int, limit: int) -> Step[int]:
+        return Step(n, -float(n), Status.OPTIMAL if n == limit else None)
 
 
 def _deflate(F: Array, left: Array, right: Array) -> None:

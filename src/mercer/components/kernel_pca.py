@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.components.base import KernelFeatures, dtype_of
 from mercer.components.dimension import N_SCREE, check_dimension, count_for
 from mercer.components.preimages import (
@@ -26,8 +26,7 @@ from mercer.components.preimages import (
 from mercer.components.removal import is_table
 from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, Spectrum, dense_spectrum, nystroem_spectrum
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 EIGEN_SOLVERS = ("auto", "dense", "lanczos", "nystroem")
 # Components that are computed first if a share of the variance is wanted.
@@ -334,7 +333,7 @@ class KernelPCA(KernelFeatures):
             if self.warm_start:
                 self._block = solver.block
             enough = count_for(self.n_components, spectrum.pairs.values, spectrum.total) is not None
-            if enough or len(spectrum.pairs.values) < k or spectrum.pairs.status != "optimal":
+            if enough or len(spectrum.pairs.values) < k or spectrum.pairs.status != Status.OPTIMAL:
                 return spectrum
             k = min(2 * k, n)
             if self.eigen_solver == "auto" and k > n / 8:  # a share that takes so many is found sooner at once
@@ -385,8 +384,8 @@ class KernelPCA(KernelFeatures):
                 UserWarning,
                 stacklevel=4,
             )
-        if self.status_ != "optimal":
-            how = "was interrupted" if self.status_ == "interrupted" else f"ended after {self.n_iter_} products"
+        if self.status_ != Status.OPTIMAL:
+            how = "was interrupted" if self.status_ == Status.INTERRUPTED else f"ended after {self.n_iter_} products"
             warnings.warn(
                 f"KernelPCA {how} with a relative error of {self.history_[-1]:.1e}, tol {self.tol:.1e}; set "
                 "warm_start=True and call fit again to go on, or raise max_iter or tol.",

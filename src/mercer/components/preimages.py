@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
+from mercer.running import Status, unless_interrupted
 
 PREIMAGES = ("auto", "fixed_point", "distance", "ridge")
 # Rows that the ridge map is learned on at most: its cost is cubic.
@@ -62,10 +61,13 @@ def fixed_point_preimages(
     half = np.array([0.5 * _at_zero(kernel, X.shape[1])])
     length2 = float(_inverse_profile(kernel, half, largest, X.shape[1])[0])
     Z = X[np.argmax(inner_products(kernel, X, coef), axis=1)] if start is None else start - centre
-    try:
+
+    def ascended() -> Status:
         for part in _blocks(len(coef), len(X)):
             _ascend(kernel, X, coef[part], Z[part], length2, max_iter, tol * np.sqrt(length2))
-    except KeyboardInterrupt:
+        return Status.OPTIMAL
+
+    if unless_interrupted(ascended, lambda: Status.INTERRUPTED) == Status.INTERRUPTED:
         warnings.warn(
             "fixed_point_preimages was interrupted and returns the best rows so far; give them as start to go on.",
             ConvergenceWarning,

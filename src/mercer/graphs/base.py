@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.graphs.affinity import (
     Affinity,
     KernelAffinity,
@@ -23,9 +23,8 @@ from mercer.graphs.laplacian import WalkSpectrum, walk_spectrum
 from mercer.graphs.parts import DISCONNECTED, connected, parts_of
 from mercer.kernels import Kernel
 from mercer.parameters import check_choice, check_positive
+from mercer.running import Status
 from mercer.solvers.sparse_eigen import EIGEN_SOLVERS
-
-Array = NDArray[Any]
 
 
 class GraphEstimator(BaseEstimator):
@@ -122,7 +121,7 @@ class GraphEstimator(BaseEstimator):
 
     def _spectrum(self, W: Any, k: int) -> WalkSpectrum:
         spectrum = walk_spectrum(W, k, method=self.eigen_solver, tol=self.tol)
-        if spectrum.status != "optimal":
+        if spectrum.status != Status.OPTIMAL:
             warnings.warn(
                 f"The eigenvectors of {type(self).__name__} have residuals up to {spectrum.residuals.max():.1e}, "
                 f"tol {self.tol:.1e}; raise n_neighbors, or tol.",

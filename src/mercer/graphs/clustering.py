@@ -6,15 +6,14 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.graphs.base import GraphEstimator
 from mercer.graphs.laplacian import WalkSpectrum
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 # Eigenvalues among which the gap is sought if the number of clusters is not given.
 _N_EIGENVALUES = 20
@@ -187,7 +186,7 @@ class SpectralClustering(ClusterMixin, GraphEstimator):
 
     def _part_spectrum(self, rows: Array, k: int) -> WalkSpectrum:
         if len(rows) == 1:  # whatever its weight to itself, a walk stays there
-            return WalkSpectrum(np.ones(1), np.ones((1, 1)), np.zeros(1), "dense", "optimal")
+            return WalkSpectrum(np.ones(1), np.ones((1, 1)), np.zeros(1), "dense", Status.OPTIMAL)
         W = self.graph_ if len(rows) == self.graph_.shape[0] else self.graph_[rows][:, rows]
         return self._spectrum(W, min(k, len(rows)))
 

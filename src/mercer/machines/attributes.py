@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
+from mercer.kernels.gram import Gram
 from mercer.machines.parametric import ParametricPart
-
-Array = NDArray[Any]
 
 
 class DerivedAttributes:
-    """`coef_` and `n_support_`, computed when they are read."""
+    """`coef_`, `norm_` and `n_support_`, computed when they are read."""
 
     kernel_: Kernel
     parametric: Any
@@ -24,6 +23,9 @@ class DerivedAttributes:
     dual_coef_: Array
     parametric_coef_: Array
     _part: ParametricPart
+
+    def _kernel_of_support(self) -> Array:
+        raise NotImplementedError
 
     @property
     def coef_(self) -> Array:
@@ -51,6 +53,28 @@ class DerivedAttributes:
             slopes += self.kernel_.linear_coefficients(self.support_vectors_, self.dual_coef_)
         slopes.flags.writeable = False  # changes would be lost
         return slopes.T.reshape(-1, len(slopes))
+
+    @property
+    def norm_(self) -> float | Array:
+        """Norm (aᵀKa)^½ of the kernel part of the fitted function in the feature space, one number for each target.
+
+        For a conditionally positive kernel it is the seminorm, which its polynomials do not change.
+        """
+        check_is_fitted(self, "dual_coef_")
+        if self.kernel_.order is None:
+            raise AttributeError(
+                f"norm_ of {type(self).__name__} needs a (conditionally) positive definite kernel, got "
+                f"{self.kernel_!r}; without it there is no feature space."
+            )
+        coef = self.dual_coef_
+        if not len(self.support_):
+            squared = np.zeros(coef.shape[1:])
+        else:
+            pairwise = self.kernel_.pairwise
+            gram: Any = self._kernel_of_support() if pairwise else Gram(self.kernel_, self.support_vectors_)
+            squared = np.sum(coef * (gram @ coef), axis=0)
+        norm = np.sqrt(np.maximum(squared, 0.0))
+        return float(norm) if coef.ndim == 1 else np.asarray(norm)
 
     @property
     def n_support_(self) -> Array:

@@ -6,18 +6,17 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.losses import Quantile
-from mercer.machines.learned import is_interrupted, unit_of_weights
+from mercer.machines.learned import unit_of_weights
 from mercer.machines.regressor import SupportVectorRegressor, regression_targets
 from mercer.machines.samples import checked_weights
-
-Array = NDArray[Any]
+from mercer.running import raise_if_interrupted
 
 _FOLDS, _MOST_CROSS_FITTED = 5, 2000
 
@@ -150,8 +149,7 @@ class QuantileBand(BaseEstimator):
         if self.metric is not None:
             self._learn_metric(machines, X, y, weight)
         for machine in machines:
-            if machine.fit(X, y, weight).status_ == "interrupted":
-                raise KeyboardInterrupt
+            raise_if_interrupted(machine.fit(X, y, weight).status_)
             machine.__dict__.pop("_known_metric", None)
             machine.__dict__.pop("_known_unit", None)
         return machines
@@ -159,8 +157,7 @@ class QuantileBand(BaseEstimator):
     def _learn_metric(self, machines: list[SupportVectorRegressor], X: Any, y: Array, weight: Array) -> None:
         """Give the machines a metric, and the unit of their weights in it."""
         training = machines[0]._training(X, y, weight)
-        if is_interrupted(machines[0]):
-            raise KeyboardInterrupt
+        raise_if_interrupted(machines[0].metric_.status_)
         unit = unit_of_weights(machines[0], training.loss, training.targets, for_band=True)  # the same for both losses
         for machine in machines:
             machine._known_metric, machine._known_unit = machines[0].metric_, unit

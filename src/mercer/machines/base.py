@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -16,8 +16,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel, distinct_rows
-from mercer.kernels.gram import incomplete_cholesky
+from mercer.kernels.gram import GramMatrix, incomplete_cholesky
 from mercer.losses import Loss
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
@@ -31,6 +32,7 @@ from mercer.machines.training import Expansion, Task, Training
 from mercer.metrics.columns import text_refused
 from mercer.problems import KernelProgram
 from mercer.regularizers import as_regularizer
+from mercer.running import Status
 from mercer.solvers import (
     SOLVERS,
     Solver,
@@ -42,8 +44,6 @@ from mercer.solvers import (
 )
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.selection import FEW_SAMPLES
-
-Array = NDArray[Any]
 
 # What regularizers of coefficients form before any solver: the matrix, a product of it, and the work of that.
 _N_MATRICES = 3
@@ -176,7 +176,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             solver = self.solver if isinstance(self.solver, Solver) else SOLVERS[self.solver_]
             self._check_memory(solver.n_matrices(program), len(program.y), f"the solver {str(self.solver_)!r}")
             if solver.needs_matrix and not program.in_memory:
-                program = replace(program, gram=task.matrix.formed)
+                program = replace(program, gram=task.matrix.in_memory)
             to_the_last_digits = solver.reaches_rounding and len(program.y) < FEW_SAMPLES
             result = solver.solve(
                 program,
@@ -187,7 +187,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
                 verbose=self.verbose,
                 memory=self.memory,
             )
-            stopped = stopped or result.status == "interrupted"
+            stopped = stopped or result.status == Status.INTERRUPTED
             if to_the_last_digits and result.certificate is not None:  # None after Ctrl-C
                 result = with_certificate(result, result.certificate, self.tol)
             coef, parametric = task.penalty.expand(result.B, result.d)
@@ -210,11 +210,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         regularizer = as_regularizer(self.regularizer).restricted_to(training.used)
         if regularizer.needs_matrix:
             self._check_memory(_N_MATRICES, len(training.used), f"the regularizer {regularizer!r}")
-        gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
+        gram: GramMatrix = matrix.in_memory if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
         if self.low_rank_tol is not None:
             gram = incomplete_cholesky(self.kernel_, training.X, tol=self.low_rank_tol, verbose=self.verbose)
         penalty = regularizer.penalty(gram, columns)
-        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if penalty.gram is not None else ()
+        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if not penalty.gram.is_zero else ()
         if len(priced):
             raise ValueError(
                 f"regularizer of {type(self).__name__} must leave the polynomials of {self.kernel_!r} free, got "
@@ -292,7 +292,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             machine = copy(machine).set_params(C=C, warm_start=True).fit(X, y, sample_weight)
             path[int(i)] = machine
             machine._known_metric = getattr(machine, "metric_", None)  # one for all weights
-            if any(result.status == "interrupted" for result in machine._results):
+            if any(result.status == Status.INTERRUPTED for result in machine._results):
                 break
         for machine in path.values():
             machine.set_params(warm_start=self.warm_start)
@@ -301,11 +301,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
 
     def _warn_unless_optimal(self, results: list[SolverResult], gaps: list[float]) -> None:
         for result, gap in zip(results, gaps, strict=True):
-            if result.status == "interrupted":
+            if result.status == Status.INTERRUPTED:
                 message = "was interrupted; set warm_start=True and call fit again to go on"
-            elif result.status == "stalled" and self.low_rank_tol is not None:
+            elif result.status == Status.STALLED and self.low_rank_tol is not None:
                 message = "solved a low-rank program whose gap to the exact one is too large; lower low_rank_tol"
-            elif result.status != "optimal":
+            elif result.status != Status.OPTIMAL:
                 message = f"ended as {result.status!r}; scale the columns and y, raise max_iter, or raise tol"
             else:
                 continue
@@ -330,7 +330,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         constant = self._part.constant
         intercept = np.zeros(len(results)) if constant is None else parametric[constant]
         if is_interrupted(self):  # what is solved is the program in the metric so far
-            self._results = [replace(result, status="interrupted") for result in results]
+            self._results = [replace(result, status=Status.INTERRUPTED) for result in results]
         else:
             self._results = results
         story: dict[str, list[Any]] = {
@@ -338,6 +338,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             "status_": [result.status for result in self._results],
             "n_iter_": [result.n_iter for result in results],
             "history_": [result.history for result in results],
+            "empirical_risk_": [expansion.risk for expansion in expansions],
         }
         self.dual_coef_ = coef[:, 0] if single else coef
         self.parametric_coef_ = parametric[:, 0] if single else parametric

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.machines.base import KernelMachine
 from mercer.problems import Certificate
 from mercer.regularizers import Regularizer
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Cell:
     def stories(self) -> list[tuple[float, str, int]]:
         """Gap, status and number of iterations of each function."""
         if self.ended:
-            return [(np.inf, "interrupted", 0)]
+            return [(np.inf, Status.INTERRUPTED, 0)]
         return [
             story
             for machine in self._machines

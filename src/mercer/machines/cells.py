@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -16,8 +16,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.losses import EpsilonInsensitive, Hinge, Laplace, Quantile
 from mercer.machines.bands import QuantileBand, folds_to_fit
@@ -31,8 +31,7 @@ from mercer.machines.regressor import regression_targets
 from mercer.machines.ridge import KernelRidge
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_count, is_number
-
-Array = NDArray[Any]
+from mercer.running import Status, raise_if_interrupted, unless_interrupted, with_progress
 
 # A metric is refined on 3000 rows at most, and a quarter of those that it is given.
 _ROWS_OF_METRIC = 12_000
@@ -296,8 +295,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
             if len(X) > _ROWS_OF_METRIC:
                 some = np.sort(np.random.default_rng(0).choice(len(X), _ROWS_OF_METRIC, replace=False))
             self.metric_ = learned_metric(machine, X[some], [columns[some]])
-            if self.metric_.status_ == "interrupted":
-                raise KeyboardInterrupt
+            raise_if_interrupted(self.metric_.status_)
         return self._columns(X)
 
     def _columns(self, X: Array) -> Array:
@@ -347,7 +345,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
         """The cells one after the other; those that there was no time for are constant."""
         stopped, n_cells = False, self.tree_.n_cells
         is_band = hasattr(template, "predict_interval")
-        for k, rows in enumerate(tqdm(self.rows_, desc="Cells", disable=not self.verbose)):
+        for k, rows in enumerate(with_progress(self.rows_, "Cells", shown=self.verbose)):
             y, w = targets[rows], weight[rows]
             if is_classifier(template):
                 constant = decision_of_shares(y, len(self.classes_), odds=self.loss_.has_probability)
@@ -357,17 +355,16 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
             if not stopped and not (is_classifier(template) and np.all(y == y[0])):
                 classes = np.unique(y) if is_classifier(template) else None
                 machine = machine_of_rows(template, len(weight), rows, classes)
-                try:
-                    machine.fit(Z[np.searchsorted(used, rows)], y, w)
-                    stopped = "interrupted" in np.ravel(getattr(machine, "status_", "optimal"))
-                except KeyboardInterrupt:
-                    if not k or is_band:
-                        raise
-                    stopped, ended, machine = True, True, None
+                fit = partial(machine.fit, Z[np.searchsorted(used, rows)], y, w)
+                machine = unless_interrupted(fit, lambda: None)
+                ended = machine is None
+                if ended and (not k or is_band):
+                    raise_if_interrupted(Status.INTERRUPTED)
+                stopped = ended or Status.INTERRUPTED in np.ravel(getattr(machine, "status_", Status.OPTIMAL))
             if not stopped and self.callback is not None:
                 stopped = bool(self.callback(k + 1, n_cells)) and k + 1 < n_cells
                 if stopped and is_band:
-                    raise KeyboardInterrupt
+                    raise_if_interrupted(Status.INTERRUPTED)
             yield Cell(machine, constant, ended).without_callbacks()
 
     def _store(self, cells: Iterator[Cell]) -> None:
@@ -376,14 +373,13 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
             warnings.simplefilter("ignore", ConvergenceWarning)  # there is one for all cells
             self.cells_ = list(cells)
         stories = [story for cell in self.cells_ for story in cell.stories]
-        statuses = [status for _, status, _ in stories if status != "optimal"]
         self.gap_ = float(max((gap for gap, _, _ in stories), default=0.0))
         self.n_iter_ = int(sum(n_iter for _, _, n_iter in stories))
-        self.status_ = "interrupted" if "interrupted" in statuses else str(next(iter(statuses), "optimal"))
-        if self.status_ == "interrupted":
+        self.status_ = Status.of_all(status for _, status, _ in stories)
+        if self.status_ == Status.INTERRUPTED:
             n_ended = sum(cell.ended for cell in self.cells_)
             message = f"was interrupted: {n_ended} of {len(self.cells_)} cells hold no more than a mean; fit again"
-        elif self.status_ != "optimal":
+        elif self.status_ != Status.OPTIMAL:
             message = f"has cells that ended as {self.status_!r}; scale the columns and y, raise max_iter, or raise tol"
         else:
             return
@@ -402,7 +398,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
         kernel = self.kernel_ if machine.metric is None else machine.kernel
         plain = copy(machine).set_params(kernel=kernel, probability=False)
         values, seen = np.zeros((len(X), *self.cells_[0].constant.shape)), np.zeros(len(X), dtype=bool)
-        interrupted = self.status_ == "interrupted"
+        interrupted = self.status_ == Status.INTERRUPTED
         n_used = folds_to_fit(len(X)) if n_folds == N_FOLDS else n_folds
         for rest, fold in list(folds.split(codes, codes))[:n_used]:
             if interrupted:
@@ -410,7 +406,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
             part = CellMachine(plain, max_rows=self.max_rows, overlap=self.overlap, verbose=self.verbose)
             part.set_params(callback=self.callback).fit(X[rest], codes[rest], weight[rest])
             values[fold], seen[fold] = part.decision_function(X[fold]), True
-            interrupted = part.status_ == "interrupted"
+            interrupted = part.status_ == Status.INTERRUPTED
         if interrupted:
             warnings.warn(
                 "CellMachine was interrupted before its probabilities were fitted; fit again.",

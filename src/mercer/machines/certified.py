@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.machines.hard import with_level
 from mercer.machines.training import Task, Training
-from mercer.problems import Certificate
+from mercer.problems import Certificate, KernelProgram
 
-Array = NDArray[Any]
+
+@dataclass(frozen=True)
+class FittedProgram:
+    """The program of one target of a fitted machine, and its stored solution.
+
+    Attributes
+    ----------
+    program : KernelProgram
+        Of the rows that have a weight.
+    rows : array of int
+        Their positions in the training set.
+    B, d : array
+        The dual point, and the coefficients of the columns.
+    certificate : Certificate
+        Of the stored function.
+    """
+
+    program: KernelProgram
+    rows: Array
+    B: Array
+    d: Array
+    certificate: Certificate
 
 
 class Certified:
@@ -54,6 +76,35 @@ class Certified:
         >>> machine.reduce(0.1).certificate(X, y).holds(1e-6)
         False
         """
+        certificates = [part.certificate for part in self.programs(X, y, sample_weight)]
+        return certificates[0] if self.dual_point_.ndim == 1 else certificates
+
+    def programs(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[FittedProgram]:
+        """The convex program of each target, rebuilt from the training set, with the solution that is stored.
+
+        The kernel, the metric and the weights are those of the fit. Whether the rows are those of the fit is up to the
+        certificate: only the shapes are checked.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array
+            The training set.
+
+        Returns
+        -------
+        list of FittedProgram
+            One for each target or machine of a classifier.
+
+        Examples
+        --------
+        >>> from mercer import SupportVectorRegressor
+        >>> from mercer.datasets import make_sinc
+        >>> X, y = make_sinc(100, noise=0.1, random_state=0)
+        >>> machine = SupportVectorRegressor(tol=1e-6).fit(X, y)
+        >>> (part,) = machine.programs(X, y)
+        >>> bool(abs(part.program.fitted(part.B, part.d) - machine.predict(X)).max() < 1e-6)
+        True
+        """
         check_is_fitted(self, "dual_coef_")
         self._rows(X, reset=False)  # type: ignore[attr-defined]
         twin = self._twin()
@@ -68,16 +119,23 @@ class Certified:
             )
         task: Task = twin._task(training)
         stored, parametric = self._solution(points.shape[1])
-        if len(parametric) + (task.programs[0].gram is None) * len(points) != task.programs[0].columns.shape[1]:
+        if len(parametric) + (task.programs[0].gram.is_zero) * len(points) != task.programs[0].columns.shape[1]:
             raise ValueError(
                 f"Parameters of {type(self).__name__} must be those of the fit for its certificate, got "
                 f"{self.parametric!r} as the parametric part, which has other columns; set it back, or fit again."
             )
         coef = np.zeros(points.shape)
         coef[np.searchsorted(training.used, self.support_)] = stored
-        parts = zip(task.programs, coef.T, parametric.T, points.T, strict=True)
-        certificates = [task.certificate(*part) for part in parts]
-        return certificates[0] if training.single else certificates
+        return [
+            FittedProgram(
+                program,
+                training.used,
+                point,
+                np.concatenate([a, d]) if program.gram.is_zero else d,
+                task.certificate(program, a, d, point),
+            )
+            for program, a, d, point in zip(task.programs, coef.T, parametric.T, points.T, strict=True)
+        ]
 
     def _twin(self) -> Any:
         """A machine that is not fitted, with the kernel and the metric that were used."""

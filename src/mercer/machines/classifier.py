@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import StratifiedKFold
@@ -16,14 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from mercer.arrays import Array
 from mercer.losses import Hinge, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.calibration import Calibration, coupled
 from mercer.machines.samples import checked_weights, is_positive
 from mercer.machines.training import Training
+from mercer.running import Status
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 # Folds whose decision values the probabilities are fitted to, if every class has as many samples.
 N_FOLDS = 5
@@ -229,7 +229,7 @@ class SupportVectorClassifier(Classifier):
     n_support_ : array
         Number of support vectors of each class.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, coef_, gap_, status_, n_iter_,
-    history_, kernel_, loss_, solver_, C_, C_unit_
+    history_, kernel_, loss_, solver_, C_, C_unit_, norm_, empirical_risk_
         As in `SupportVectorRegressor`; for more than two classes one machine for each class against the rest, and one
         column or list entry for each.
 
@@ -314,4 +314,4 @@ class SupportVectorClassifier(Classifier):
 
 
 def _is_interrupted(machine: Classifier) -> bool:
-    return any(result.status == "interrupted" for result in machine._results)
+    return any(result.status == Status.INTERRUPTED for result in machine._results)

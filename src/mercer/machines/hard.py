@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.machines.training import Expansion, Training
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 # Weights that stand for infinite ones: how many are tried, their ratios, and the share of them that no |B| may exceed.
 _N_LEVELS, _RATIO, _BELOW = 8, 100.0, 0.99
@@ -48,8 +46,8 @@ def solve_hard(
     hard = np.isinf(training.C[0]), np.isinf(training.C[1])
     for level in _levels(unit):
         expansions = solve(with_level(training, level))
-        solved = all(expansion.result.status == "optimal" for expansion in expansions)
-        ended = any(expansion.result.status in ("interrupted", "max_iter") for expansion in expansions)
+        solved = all(expansion.result.status == Status.OPTIMAL for expansion in expansions)
+        ended = any(expansion.result.status in (Status.INTERRUPTED, Status.MAX_ITER) for expansion in expansions)
         if ended or (solved and all(_is_free(expansion, hard) for expansion in expansions)):
             return expansions, level
         if not solved:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.metrics import LearnedMetric
 from mercer.metrics.tuning import TUNING
 from mercer.problems import Iterate
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 
 def check_metric(machine: Any) -> None:
@@ -67,7 +66,7 @@ class _Watcher:
 def is_interrupted(machine: Any) -> bool:
     """Whether the metric of a machine was ended before its optimum."""
     metric = getattr(machine, "metric_", None)
-    return metric is not None and metric.status_ == "interrupted"
+    return metric is not None and metric.status_ == Status.INTERRUPTED
 
 
 def unit_of_weights(machine: Any, loss: Loss, targets: list[Array], *, for_band: bool = False) -> float:

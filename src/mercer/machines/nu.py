@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.losses import Hinge, Laplace, optimal_nu
 from mercer.machines.classifier import Classifier
 from mercer.machines.hard import is_hard
@@ -17,9 +17,8 @@ from mercer.machines.regressor import Regressor
 from mercer.machines.samples import is_share
 from mercer.machines.training import Expansion, Training
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class NuSupportVectorRegressor(Regressor):
@@ -148,7 +147,7 @@ class NuSupportVectorClassifier(Classifier):
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
         fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_,
-    kernel_, loss_, solver_
+    kernel_, loss_, solver_, norm_, empirical_risk_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
         same ν, and one column or list entry for each. ν is then bounded by the smallest class.
 
@@ -212,6 +211,8 @@ class NuSupportVectorClassifier(Classifier):
             expansion.coef, expansion.parametric = expansion.coef / rho, expansion.parametric[:-1] / rho
         self.rho_ = margins[0] if training.single else margins
         self._store(training, expansions)
+        risks = np.array([expansion.risk for expansion in expansions]) / margins
+        self.empirical_risk_ = float(risks[0]) if training.single else risks.tolist()
         self.calibration_ = self._calibration(X, y, sample_weight, training.used)
         return self
 
@@ -242,7 +243,7 @@ class NuSupportVectorClassifier(Classifier):
         rho = float(-expansion.parametric[-1])
         if rho > 0 and expansion.result.primal < 0:
             return rho
-        if expansion.result.status in ("optimal", "stalled"):
+        if expansion.result.status in (Status.OPTIMAL, Status.STALLED):
             warnings.warn(
                 f"NuSupportVectorClassifier found no margin: with nu = {self.nu!r} no function is better than zero; "
                 "raise nu, or narrow the kernel.",

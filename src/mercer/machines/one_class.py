@@ -6,17 +6,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import OutlierMixin
 
+from mercer.arrays import Array
 from mercer.losses import Hinge
 from mercer.machines.base import KernelMachine
 from mercer.machines.samples import is_share, rows_in_use
 from mercer.machines.training import Training
 from mercer.problems import KernelProgram
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class OneClassMachine(OutlierMixin, KernelMachine):
@@ -37,7 +36,8 @@ class OneClassMachine(OutlierMixin, KernelMachine):
     ----------
     offset_ : float
         ρ: ``decision_function`` is ``score_samples - offset_``.
-    dual_coef_, dual_point_, support_, support_vectors_, intercept_, gap_, status_, n_iter_, history_, kernel_, solver_
+    dual_coef_, dual_point_, support_, support_vectors_, intercept_, gap_, status_, n_iter_, history_,
+    kernel_, solver_, norm_, empirical_risk_
         As in `SupportVectorRegressor`; the intercept is -ρ. The coefficients add up to ν n, and none exceeds 1.
 
     Notes

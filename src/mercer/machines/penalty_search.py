@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel, distinct_rows
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import Gram, GramMatrix
 from mercer.losses import Squared
 from mercer.machines.samples import rows_in_use
 from mercer.problems import KernelProgram
 from mercer.regularizers import RKHSNorm
+from mercer.running import Status, unless_interrupted
 from mercer.solvers import ConjugateGradients, SolverResult
 from mercer.solvers.leading_spectrum import LeadingSpectrum
-
-Array = NDArray[Any]
 
 # Share of the rows that are held out, and their least number if that is not more than half.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 300
@@ -68,7 +67,7 @@ class Samples:
         total = np.sum(self.weight[:, None] * residuals**2) + np.sum(self.scatter)
         return float(np.sqrt(total / (self.weight.sum() * self.targets.shape[1])))
 
-    def programs(self, kernel: Kernel, gram: Any, Phi: Array, penalty: float) -> list[KernelProgram]:
+    def programs(self, kernel: Kernel, gram: GramMatrix, Phi: Array, penalty: float) -> list[KernelProgram]:
         """The program of each target, with Φ unpenalised."""
         form, C = RKHSNorm().penalty(gram, Phi), self.weight / penalty
         return [KernelProgram.build(form, y, Squared(), C, conditional=bool(kernel.order)) for y in self.targets.T]
@@ -141,13 +140,12 @@ class PenaltySearch:
         programs = self._programs(penalty)
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "verbose": verbose, "callback": callback}
         results = ConjugateGradients().solve_all(programs, self._spectrum, **options)
-        if any(result.status != "optimal" for result in results):
+        if any(result.status != Status.OPTIMAL for result in results):
             return np.inf, results
         B, d = (np.column_stack([getattr(result, name) for result in results]) for name in ("B", "d"))
-        try:
-            predicted = self._to_held_out @ B + self._Phi[self._held_out] @ d
-        except KeyboardInterrupt:
-            return np.inf, [replace(result, status="interrupted") for result in results]
+        predicted = unless_interrupted(lambda: self._to_held_out @ B + self._Phi[self._held_out] @ d, lambda: None)
+        if predicted is None:
+            return np.inf, [replace(result, status=Status.INTERRUPTED) for result in results]
         return self._judges.error(self._judges.targets - predicted), results
 
     def _programs(self, penalty: float) -> list[KernelProgram]:
@@ -171,4 +169,4 @@ def leave_one_out_error(spectrum: LeadingSpectrum, samples: Samples, penalty: fl
 
 
 def _is_interrupted(results: list[SolverResult]) -> bool:
-    return any(result.status == "interrupted" for result in results)
+    return any(result.status == Status.INTERRUPTED for result in results)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from mercer.arrays import Array
 from mercer.losses import EpsilonInsensitive, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.training import Training
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -119,6 +118,9 @@ class SupportVectorRegressor(Regressor):
     gap_, status_, n_iter_, history_
         Relative gap of the stored function, "optimal" or why not, number of iterations, and values of both programs in
         each. Lists for several targets.
+    norm_, empirical_risk_
+        Norm of the kernel part in the feature space, and mean loss over the training rows with the weights of the fit.
+        One for each target.
     kernel_, loss_, solver_
         What was used.
     metric_ : LearnedMetric

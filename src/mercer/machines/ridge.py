@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.kernels.gram import Gram
+from mercer.arrays import Array
+from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.losses import Squared
 from mercer.machines.base import KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
@@ -19,10 +20,9 @@ from mercer.machines.regressor import regression_targets
 from mercer.machines.samples import checked_weights, rows_in_use
 from mercer.machines.training import Expansion, Task, Training
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified, with_certificate
-
-Array = NDArray[Any]
 
 # Up to this number of distinct rows an eigendecomposition takes seconds; a search takes a tenth of that.
 _MANY_ROWS = 2000
@@ -78,7 +78,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     gap_, status_, n_iter_, history_
         Relative gap, "optimal" or why not, number of iterations, and values of both programs in each, for the chosen
         penalty. Lists for several targets.
-    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_
+    dual_coef_, dual_point_, support_, n_support_, parametric_coef_, intercept_, coef_, kernel_, solver_,
+    norm_, empirical_risk_
         As in `SupportVectorRegressor`.
 
     Notes
@@ -150,7 +151,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         for error in ("leave_one_out_error_", "validation_error_"):
             self.__dict__.pop(error, None)  # of an earlier fit by another solver
         if self.solver_ == "eigen":
-            fits = self._by_eigen(matrix.formed, Phi, samples)
+            fits = self._by_eigen(matrix.in_memory.formed, Phi, samples)
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
         if len(rows) < len(training.used):
@@ -204,7 +205,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
         B = root * (basis @ (z / _raised(values, self.penalty_)[:, None]))
         d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
-        programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
+        programs = samples.programs(self.kernel_, FormedMatrix(K), Phi, self.penalty_)
         return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
 
     def _by_conjugate_gradients(
@@ -240,7 +241,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             callback=self.callback,
         )
         if interrupted:
-            results = [replace(result, status="interrupted") for result in results]
+            results = [replace(result, status=Status.INTERRUPTED) for result in results]
         self._weights_of_results = C
         return [
             Expansion(result.B, result.d, result.B, result, program)
@@ -299,6 +300,6 @@ def _raised(values: Array, penalty: float) -> Array:
 def _direct(program: KernelProgram, B: Array, d: Array, tol: float) -> Expansion:
     """What a direct method found; "stalled" if rounding spoilt it."""
     iterate = program.iterate(B, d)
-    found = SolverResult("optimal", B, d, iterate.primal, iterate.dual, 1, [iterate])
+    found = SolverResult(Status.OPTIMAL, B, d, iterate.primal, iterate.dual, 1, [iterate])
     result = certified(program, found, tol)
     return Expansion(result.B, result.d, result.B, result, program)

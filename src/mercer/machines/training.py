@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.machines.matrix import TrainingMatrix
 from mercer.problems import Certificate, KernelProgram
 from mercer.regularizers import Penalty, Regularizer
 from mercer.solvers import SolverResult
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Task:
 
     def certificate(self, program: KernelProgram, coef: Array, parametric: Array, B: Array) -> Certificate:
         """The certificate of the function with these coefficients, with B as a point of the dual program."""
-        if program.gram is None:  # the kernel functions are columns with a price
+        if program.gram.is_zero:  # the kernel functions are columns with a price
             nothing = np.zeros(len(B))
             return program.certificate_of(nothing, 0.0, B, np.concatenate([coef, parametric]), nothing)
         K = self.matrix.operator
@@ -76,3 +74,11 @@ class Expansion:
     point: Array
     result: SolverResult
     program: KernelProgram
+
+    @property
+    def risk(self) -> float:
+        """Mean loss over the training rows."""
+        result, program = self.result, self.program
+        if result.certificate is not None:
+            return result.certificate.risk
+        return program.risk(program.times_gram(result.B), result.d)  # after Ctrl-C

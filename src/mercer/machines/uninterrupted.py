@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+
+from mercer.running import Status, raise_if_interrupted
 
 
 class Uninterrupted(BaseEstimator):
@@ -32,8 +35,7 @@ class Uninterrupted(BaseEstimator):
         """Fit a copy of the estimator."""
         self.estimator_ = clone(self.estimator).fit(X, y, **weights)
         last = self.estimator_[-1] if isinstance(self.estimator_, Pipeline) else self.estimator_
-        if getattr(last, "status_", None) == "interrupted":
-            raise KeyboardInterrupt
+        raise_if_interrupted(*np.ravel(getattr(last, "status_", Status.OPTIMAL)))
         return self
 
     def predict(self, X: Any) -> Any:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.metrics.candidates import Candidate
 from mercer.metrics.choice import without_copies
 from mercer.metrics.columns import Columns, group_numbers, text_refused
@@ -25,8 +25,7 @@ from mercer.metrics.targets import standardised_targets
 from mercer.metrics.tuning import TUNING
 from mercer.metrics.twins import Twins
 from mercer.parameters import check_choice, check_count, is_number
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 
 class Compared(NamedTuple):
@@ -292,7 +291,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             for family, shape in search.choice.scores
         ]
         self.reason_ = self._reason(best, kept, search)
-        if self.status_ == "interrupted":
+        if self.status_ == Status.INTERRUPTED:
             warnings.warn(
                 "LearnedMetric was interrupted; its metric is the best so far. Fit again for a better one.",
                 ConvergenceWarning,
@@ -326,7 +325,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         n_targets = max(1, Y.shape[1])
         self._fit = Regression(np.zeros((1, n_targets)), np.zeros(n_targets), np.ones(n_targets))
         self.noise_, self.importance_ = 0.0 if not Y.shape[1] else 1.0, np.zeros(self.n_features_in_)
-        self.status_, self.n_iter_, self.table_ = "optimal", 0, []
+        self.status_, self.n_iter_, self.table_ = Status.OPTIMAL, 0, []
         what = "all columns are constant" if Y.shape[1] else "the targets are constant"
         self.reason_ = f"Nothing to learn: {what}."
 
@@ -357,7 +356,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             parts.append(f"{n_left_out} columns that tell least of the targets by themselves have the weight 0.")
         names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
         parts += self._twins.words([names[j] for j in kept if j < len(names)])
-        if search.status == "interrupted":
+        if search.status == Status.INTERRUPTED:
             parts.append("The search was interrupted.")
         return " ".join(parts)
 

@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.kernels import distinct_rows
 from mercer.metrics.candidates import Candidate, Learner
 from mercer.metrics.choice import Choice, compare, shuffled, split_rows
 from mercer.metrics.families import Family
 from mercer.metrics.judges import are_classes
 from mercer.metrics.tuning import TUNING
-
-Array = NDArray[Any]
+from mercer.running import Run, Status, Stopping, raise_if_interrupted
 
 
 class Search:
@@ -49,10 +47,6 @@ class Search:
         All candidates with their errors.
     refined : array
         Positions of the rows that the metric was refined on.
-    n_iter : int
-        Number of evaluations of the likelihood.
-    status : str
-        "optimal" or "interrupted".
     """
 
     def __init__(
@@ -74,45 +68,48 @@ class Search:
         self._X, self._Y, self._families, self._rotation = X[order], Y[order], families, rotation
         self.refined = order[:refine_rows]
         splits = split_rows(ranks, rows) if len(distinct_rows(X)[0]) >= TUNING.least_distinct else []
-        self._learner = Learner(groups, prior, self._watch)
+        self._run = Run[float](Stopping(verbose=verbose), "Metric", tell=callback, shows="objective")
+        self._learner = Learner(groups, prior, self._run.note)
         self.choice = Choice(splits, are_classes(Y), self._learner.selected(X, Y))
-        self._callback, self._verbose = callback, verbose
         self.best: Candidate | None = None
-        self.n_iter, self.status = 0, "optimal"
 
     def run(self) -> Candidate:
         """The metric; after Ctrl-C the best so far."""
-        self._bar = tqdm(desc="Metric", disable=not self._verbose)
-        try:
-            if not self.choice.splits:
-                return self._scaled()
-            best = self._compared()
-            if not self.choice.finds_something:
-                return self._keep(self._learner.plain(best.family, self._X, self._Y))
-            return self._refined(best, self._turned(best))
-        except KeyboardInterrupt:
-            if self.best is None:
-                raise
-            self.status = "interrupted"
-            return self.best
-        finally:
-            self._bar.close()
+        with self._run:
+            self._search()
+        if self.best is None:
+            raise_if_interrupted(self.status)
+        assert self.best is not None
+        return self.best
 
-    def _watch(self, value: float) -> None:
-        self._bar.update()
-        self._bar.set_postfix(objective=f"{value:.4f}")
-        self.n_iter += 1
-        if self._callback is not None and self._callback(self.n_iter - 1, value):
-            raise KeyboardInterrupt
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        return self._run.status
+
+    @property
+    def n_iter(self) -> int:
+        """How often the likelihood was evaluated."""
+        return len(self._run.history)
+
+    def _search(self) -> None:
+        if not self.choice.splits:
+            self._scaled()
+            return
+        best = self._compared()
+        if self.choice.finds_something:
+            self._refined(best, self._turned(best))
+        else:
+            self._keep(self._learner.plain(best.family, self._X, self._Y))
 
     def _keep(self, candidate: Candidate) -> Candidate:
         self.best = candidate
         return candidate
 
-    def _scaled(self) -> Candidate:
+    def _scaled(self) -> None:
         """One scale and the ridge, where the rows are too few to compare anything."""
         start = self._keep(self._learner.start(self._families[-1], self._X, self._Y))
-        return self._keep(self._learner.scaled(start, self._X, self._Y))
+        self._keep(self._learner.scaled(start, self._X, self._Y))
 
     def _compared(self) -> Candidate:
         """The best family and shape; equal weights of the last family unless others are clearly better."""
@@ -132,11 +129,12 @@ class Search:
         gains = self.choice.error(after) < (1.0 - TUNING.least_gain) * self.choice.error(before)
         return self._keep(self.choice.mean(name)) if gains and self.choice.leader(before) == after else None
 
-    def _refined(self, best: Candidate, to_turn: Candidate | None) -> Candidate:
+    def _refined(self, best: Candidate, to_turn: Candidate | None) -> None:
         """The chosen metric on more rows; a rotation is learned there anew."""
         X, Y = (rows[: len(self.refined)] for rows in (self._X, self._Y))
         if to_turn is None:
-            return self._keep(self._learner.refined(best, X, Y))
+            self._keep(self._learner.refined(best, X, Y))
+            return
         diagonal = self._keep(self._learner.refined(to_turn, X, Y))
         rotated = self._keep(self._learner.rotated(diagonal, X, Y))
-        return self._keep(self._learner.refined(rotated, X, Y))
+        self._keep(self._learner.refined(rotated, X, Y))

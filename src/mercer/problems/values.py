@@ -55,9 +55,12 @@ class Certificate(Iterate):
         As in `Iterate`.
     infeasibility : float
         Largest violation of a dual constraint, relative to its size.
+    risk : float
+        Mean of the loss over the training rows, with the weights of the program; NaN if it is not known.
     """
 
     infeasibility: float
+    risk: float = float("nan")
 
     def holds(self, tol: float) -> bool:
         """Whether the solution is optimal and feasible to a relative tolerance."""

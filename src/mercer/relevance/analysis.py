@@ -8,17 +8,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
 from mercer.relevance.eigenbasis import Eigenbasis
 from mercer.relevance.estimates import leave_one_out_error, leave_one_out_errors, two_component_nll
 from mercer.relevance.labels import Labels
+from mercer.running import raise_if_interrupted
 from mercer.threads import allowed_threads, run_threaded, single_threaded_numpy
-
-Array = NDArray[Any]
 
 METHODS = ("two_component", "leave_one_out")
 # Up to so many rows "auto" takes the whole spectrum; then a factor of this rank.
@@ -118,8 +117,7 @@ def analyse(
         return
     for kernel in kernels:
         low_rank = incomplete_cholesky(kernel, X, rank=rank, tol=1e-13)
-        if low_rank.interrupted:
-            raise KeyboardInterrupt
+        raise_if_interrupted(low_rank.status)
         for has_constant in constant:
             basis = Eigenbasis.of_low_rank(low_rank, Y, constant=has_constant)
             d, vectors, cv = _cut(basis, Y, method, dimension)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
-from tqdm import tqdm
 
 from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for
 from mercer.relevance.diagnosis import diagnose
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
 from mercer.relevance.learning_curve import learning_curve
-
-Array = NDArray[Any]
+from mercer.running import with_progress
 
 
 class RelevantDimensions(BaseEstimator):
@@ -135,7 +132,9 @@ class RelevantDimensions(BaseEstimator):
         rank = rank_for(owner, self.rank, len(labels))
         kernels = family_of(owner, self.kernel, self.widths, X)
         options: dict[str, Any] = {"method": self.method, "rank": rank, "constant": (self.intercept,)}
-        family = list(tqdm(analyse(kernels, X, labels, **options), owner, len(kernels), disable=not self.verbose))
+        family = list(
+            with_progress(analyse(kernels, X, labels, **options), owner, total=len(kernels), shown=self.verbose)
+        )
         best = best_of(family, self.method)
         found = family[best]
         single = labels.columns.shape[1] == 1

@@ -8,17 +8,15 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for, take_rows
 from mercer.relevance.diagnosis import ALIKE, DIFFERENT
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
-
-Array = NDArray[Any]
+from mercer.running import with_progress
 
 
 class _KernelPC(BaseEstimator):
@@ -53,7 +51,9 @@ class _KernelPC(BaseEstimator):
         kernels = family_of(owner, self.kernel, self.widths, X)
         options: dict[str, Any] = {"method": self.method, "rank": rank, "dimension": dimension, "constant": constant}
         n_analyses = len(kernels) * len(constant)
-        family = list(tqdm(analyse(kernels, X, labels, **options), owner, n_analyses, disable=not self.verbose))
+        family = list(
+            with_progress(analyse(kernels, X, labels, **options), owner, total=n_analyses, shown=self.verbose)
+        )
         found = family[best_of(family, self.method)]
         if found.is_rank_one or found.is_flat:
             reason = ALIKE if found.is_rank_one else DIFFERENT

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.problems import Certificate, Iterate, KernelProgram
+from mercer.running import Status
 from mercer.solvers.balance import balanced
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def certified(problem: KernelProgram, result: SolverResult, tol: float) -> Solve
     constraints of the columns should have made harmless may be multiplied by a large matrix.
     """
     certificate = problem.certificate(result)
-    if result.status in ("optimal", "stalled") and not certificate.holds(tol):
+    if result.status in (Status.OPTIMAL, Status.STALLED) and not certificate.holds(tol):
         mended = _with_fitted_columns(problem, result)
         of_mended = problem.certificate(mended)
         if abs(of_mended.relative_gap) < abs(certificate.relative_gap):
@@ -36,9 +37,9 @@ def with_certificate(result: SolverResult, certificate: Certificate, tol: float)
     """The result with the values and the status that a certificate gives it; an interruption stays one."""
     status = result.status
     if certificate.holds(tol):
-        status = "optimal" if status != "interrupted" else status
-    elif status == "optimal":
-        status = "stalled"
+        status = Status.OPTIMAL if status != Status.INTERRUPTED else status
+    elif status == Status.OPTIMAL:
+        status = Status.STALLED
     values = Iterate(certificate.primal, certificate.dual, certificate.floor)
     history = [*result.history[:-1], values]
     return replace(

@@ -9,14 +9,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
-from mercer.kernels.gram import Gram
 from mercer.problems import Iterate, KernelProgram
+from mercer.running import Iterates, Status, Step, unless_interrupted
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.leading_spectrum import LeadingSpectrum, leading_spectrum
+from mercer.solvers.needs import (
+    EQUAL_WEIGHTS,
+    NO_BUDGET,
+    NO_TARGET,
+    QUADRATIC_PENALTY,
+    SQUARED_LOSS,
+    WHOLE_MATRIX,
+    unmet,
+)
 from mercer.solvers.parametric import free_fit
-from mercer.solvers.result import HAS_TARGET, Options, Solver, SolverResult, Status, check_options
+from mercer.solvers.result import Options, Solver, SolverResult, check_options
 
 Array = NDArray[Any]
 
@@ -77,19 +85,8 @@ class ConjugateGradients(Solver):
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Losses that are not the squared one, coefficients with an l1 price, and low-rank factors."""
-        if not problem.loss.quadratic:
-            return f"{problem.loss!r} is not the squared loss; choose the solver 'working_set'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if hasattr(problem.gram, "factor"):
-            return "its matrix is a low-rank factor; choose the solver 'least_squares'"
-        if np.any(problem.C_above != problem.C_below):
-            return "C differs above and below; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
-        if np.any(problem.target):
-            return HAS_TARGET
-        return None
+        squared, whole = SQUARED_LOSS.or_else("working_set"), WHOLE_MATRIX.or_else("least_squares")
+        return unmet(problem, squared, QUADRATIC_PENALTY, whole, EQUAL_WEIGHTS, NO_BUDGET, NO_TARGET)
 
     def preconditioner(
         self, problem: KernelProgram, *, weights: Array | None = None, memory: int = 2**30
@@ -117,11 +114,10 @@ class ConjugateGradients(Solver):
         )
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
-        if isinstance(problem.gram, Gram):
-            problem = replace(problem, gram=problem.gram.for_products(options.memory // 2))
+        problem = replace(problem, gram=problem.gram.for_products(options.memory // 2))
         spectrum = self.preconditioner(problem, memory=options.memory)
         starts = None if options.start is None else [options.start]
-        return _run([problem], _Systems([problem], spectrum, starts), options)[0]
+        return _solved([problem], _Systems([problem], spectrum, starts), options)[0]
 
     def solve_all(
         self,
@@ -152,19 +148,19 @@ class ConjugateGradients(Solver):
         """
         check_options(tol, max_iter, f"solver {self.name!r}", callback)
         options = Options(None, tol, max_iter, callback, verbose, 0)
-        free = [free_fit(problem) for problem in problems]
+        free, zero = [free_fit(problem) for problem in problems], np.zeros(len(problems[0].y))
         left = [j for j, d in enumerate(free) if d is None]
         some = [problems[j] for j in left]
         starts = None if starts is None else [starts[j] for j in left]
-        solved = iter(_run(some, _Systems(some, preconditioner, starts), options) if some else [])
+        solved = iter(_solved(some, _Systems(some, preconditioner, starts), options) if some else [])
         results = [
-            next(solved) if d is None else self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
+            next(solved) if d is None else self._result(Status.OPTIMAL, problem, zero, d, 0, options)
             for problem, d in zip(problems, free, strict=True)
         ]
-        try:
-            return _certified(problems, results, tol)
-        except KeyboardInterrupt:
-            return [replace(result, status="interrupted") for result in results]
+        return unless_interrupted(
+            lambda: _certified(problems, results, tol),
+            lambda: [replace(result, status=Status.INTERRUPTED) for result in results],
+        )
 
 
 def _certified(problems: Sequence[KernelProgram], results: list[SolverResult], tol: float) -> list[SolverResult]:
@@ -177,50 +173,65 @@ def _certified(problems: Sequence[KernelProgram], results: list[SolverResult], t
     return [with_certificate(*pair, tol) for pair in zip(results, certificates, strict=True)]
 
 
-def _run(problems: Sequence[KernelProgram], systems: _Systems, options: Options) -> list[SolverResult]:
-    max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
-    histories: list[list[Iterate]] = [[] for _ in problems]
-    statuses: list[Status] = ["max_iter"] * len(problems)
-    exact_gap = np.full(len(problems), np.inf)
-    waiting: list[int] = []  # those that have reached the tolerance, if rounding did no harm
-    running = list(range(len(problems)))
-    progress = tqdm(total=max_iter, desc="Conjugate gradients", disable=not options.verbose)
-    try:
-        systems.start()
-        for iteration in range(max_iter + 1):
-            for j in running:
-                histories[j].append(systems.iterate(j))
-            gaps = {j: abs(histories[j][-1].relative_gap) for j in running}
-            progress.set_postfix(gap=f"{max(gaps.values(), default=0.0):.1e}")
-            waiting += [j for j in running if gaps[j] <= options.tol]
-            running = [j for j in running if j not in waiting]
-            if waiting and not running:
-                systems.refresh(waiting)
-                for j in waiting:
-                    histories[j][-1] = systems.exact_iterate(j)
-                    gap = abs(histories[j][-1].relative_gap)
-                    if gap <= options.tol:
-                        statuses[j] = "optimal"
-                    elif gap < exact_gap[j] / 2:
-                        running.append(j)
-                    else:
-                        statuses[j] = "stalled"
-                    exact_gap[j] = gap
-                waiting = []
-            if not running or iteration == max_iter:
-                break
-            if options.callback is not None and options.callback(iteration, histories[0][-1]):
-                raise KeyboardInterrupt
-            for j in systems.advance(running):
-                statuses[j] = "stalled"
-                running.remove(j)
-            progress.update()
-    except KeyboardInterrupt:
-        for j in running + waiting:
-            statuses[j] = "interrupted"
-    finally:
-        progress.close()
-    return systems.results(statuses, histories, options.tol)
+def _solved(problems: Sequence[KernelProgram], systems: _Systems, options: Options) -> list[SolverResult]:
+    together = _Together(len(problems), systems, options.tol)
+    status = options.run(together.iterates(), "Conjugate gradients", _MAX_ITER).status
+    if status == Status.INTERRUPTED:
+        for j in together.running + together.waiting:
+            together.statuses[j] = status
+    return systems.results(together.statuses, together.histories, options.tol)
+
+
+class _Together:
+    """Iterations of several programs, each with its values and its status.
+
+    Attributes
+    ----------
+    running, waiting : list of int
+        The programs that need more iterations, and those that have reached the tolerance if rounding did no harm.
+    """
+
+    def __init__(self, n: int, systems: _Systems, tol: float):
+        self.histories: list[list[Iterate]] = [[] for _ in range(n)]
+        self.statuses = [Status.MAX_ITER] * n
+        self.running, self.waiting = list(range(n)), list[int]()
+        self._systems, self._tol = systems, tol
+        self._exact_gap = np.full(n, np.inf)
+
+    def iterates(self) -> Iterates[Iterate]:
+        """The values of the first program in each iteration."""
+        self._systems.start()
+        while True:
+            for j in self.running:
+                self.histories[j].append(self._systems.iterate(j))
+            gaps = {j: self._gap(j) for j in self.running}
+            self.waiting += [j for j in self.running if gaps[j] <= self._tol]
+            self.running = [j for j in self.running if j not in self.waiting]
+            if self.waiting and not self.running:
+                self._check_waiting()
+            largest = max(gaps.values(), default=0.0)
+            yield Step(self.histories[0][-1], largest, None if self.running else Status.OPTIMAL)
+            for j in self._systems.advance(self.running):
+                self.statuses[j] = Status.STALLED
+                self.running.remove(j)
+
+    def _gap(self, j: int) -> float:
+        return abs(self.histories[j][-1].relative_gap)
+
+    def _check_waiting(self) -> None:
+        """Compute the values anew; what rounding has spoilt goes on, as long as that helps."""
+        self._systems.refresh(self.waiting)
+        for j in self.waiting:
+            self.histories[j][-1] = self._systems.exact_iterate(j)
+            gap = self._gap(j)
+            if gap <= self._tol:
+                self.statuses[j] = Status.OPTIMAL
+            elif gap < self._exact_gap[j] / 2:
+                self.running.append(j)
+            else:
+                self.statuses[j] = Status.STALLED
+            self._exact_gap[j] = gap
+        self.waiting = []
 
 
 class _Systems:
@@ -311,8 +322,8 @@ class _Systems:
         results = []
         for j, (status, history) in enumerate(zip(statuses, histories, strict=True)):
             history[-1:] = [self.exact_iterate(j)]
-            if status == "max_iter" and abs(history[-1].relative_gap) <= tol:
-                status = "optimal"
+            if status == Status.MAX_ITER and abs(history[-1].relative_gap) <= tol:
+                status = Status.OPTIMAL
             results.append(
                 SolverResult(
                     status, self._B[:, j], self._d(j), history[-1].primal, history[-1].dual, len(history) - 1, history

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from mercer.problems import Iterate, KernelProgram
-from mercer.solvers.result import Options, Solver, SolverResult, Status
+from mercer.running import Iterates, Status, Step
+from mercer.solvers.result import Options, Solver, SolverResult
 from mercer.threads import single_threaded_numpy
 
 Array = NDArray[Any]
@@ -42,11 +42,14 @@ class State(Protocol):
 
     d: Array
     iterate: Iterate
-    exact: bool
 
     @property
     def B(self) -> Array:
         """The variables."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether everything is known in double precision."""
 
     @property
     def doubtful(self) -> bool:
@@ -127,56 +130,57 @@ class Decomposition(Solver):
             return self._run(problem, options)
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
-        history: list[Iterate] = []
-        status: Status = "max_iter"
         enough, patience = self._limits(problem)
-        max_iter = enough if options.max_iter is None else options.max_iter
-        watch = Watch(patience, options.tol)
-        state = self._start(problem, options)
-        best: tuple[Array, Array, Iterate] | None = None
-        went_back = False
-        progress = tqdm(desc=self.name, unit="block", disable=not options.verbose)
-        try:
-            for iteration in range(max_iter + 1):
-                if watch.is_lost(state.iterate) and best is not None:
-                    if went_back:
-                        status = "stalled"
-                        break
-                    state.go_back(*best[:2])
-                    went_back = True
-                watch.look(state.iterate)
-                if not state.exact and (state.iterate.relative_gap <= options.tol or state.doubtful or watch.tired):
-                    state.refine()
-                history.append(state.iterate)
-                best = _better(best, state)
-                progress.set_postfix(gap=f"{state.iterate.relative_gap:.1e}")
-                if state.exact and abs(state.iterate.relative_gap) <= options.tol:
-                    status = "optimal"
-                elif watch.stalled:
-                    status = "stalled"
-                elif options.callback is not None and options.callback(iteration, state.iterate):
-                    status = "interrupted"
-                if status != "max_iter" or iteration == max_iter:
-                    break
-                state.improve()
-                progress.update()
-        except KeyboardInterrupt:
-            status = "interrupted"
-        finally:
-            progress.close()
-        if not state.exact:
-            state.refine()
-        best = None if status == "optimal" else best  # the last is as good as was asked for
-        B, d, iterate = _better(best, state) or (state.B, state.d, state.iterate)
-        history[-1:] = [iterate]
+        rounds = _Rounds(self._start(problem, options), Watch(patience, options.tol), options.tol)
+        status = options.run(rounds.iterates(), self.name, enough).status
+        B, d, iterate = rounds.solution(status)
+        history = [*rounds.history[:-1], iterate]
         return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
 
 
-def _better(best: tuple[Array, Array, Iterate] | None, state: State) -> tuple[Array, Array, Iterate] | None:
-    """The exact solution with the smaller gap: rounding may lead away from a good one."""
-    if state.exact and (best is None or abs(state.iterate.relative_gap) < abs(best[2].relative_gap)):
-        return state.B.copy(), state.d.copy(), state.iterate
-    return best
+class _Rounds:
+    """The rounds of a method: their values, and the exact solution with the smallest gap.
+
+    Rounding may lead away from a good one.
+    """
+
+    def __init__(self, state: State, watch: Watch, tol: float):
+        self.history: list[Iterate] = []
+        self._state, self._watch, self._tol = state, watch, tol
+        self._best: tuple[Array, Array, Iterate] | None = None
+
+    def iterates(self) -> Iterates[Iterate]:
+        """The values of each round; success is claimed only of exact ones."""
+        state, watch, went_back = self._state, self._watch, False
+        while True:
+            if watch.is_lost(state.iterate) and self._best is not None:
+                if went_back:
+                    return Status.STALLED
+                state.go_back(*self._best[:2])
+                went_back = True
+            watch.look(state.iterate)
+            if not state.exact and (state.iterate.relative_gap <= self._tol or state.doubtful or watch.tired):
+                state.refine()
+            self.history.append(state.iterate)
+            self._keep()
+            gap = abs(state.iterate.relative_gap)
+            converged = Status.OPTIMAL if state.exact and gap <= self._tol else None
+            yield Step(state.iterate, gap, converged or (Status.STALLED if watch.stalled else None))
+            state.improve()
+
+    def solution(self, status: Status) -> tuple[Array, Array, Iterate]:
+        """B, d and the values: the last if it is as good as was asked for, else the best."""
+        if not self._state.exact:
+            self._state.refine()
+        if status == Status.OPTIMAL:
+            self._best = None
+        self._keep()
+        return self._best or (self._state.B, self._state.d, self._state.iterate)
+
+    def _keep(self) -> None:
+        state = self._state
+        if state.exact and (self._best is None or abs(state.iterate.relative_gap) < abs(self._best[2].relative_gap)):
+            self._best = state.B.copy(), state.d.copy(), state.iterate
 
 
 def checked_block(solver: Solver, block: Any) -> int:

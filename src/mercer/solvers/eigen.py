@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from mercer.running import Iterates, Status, Step, Stopping, run
 from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
@@ -38,7 +39,7 @@ class Eigenpairs:
         Bounds of |λ_i - exact|, as estimated by the solver.
     block : array of shape (n, b)
         Vectors to start from, should more accuracy be wanted.
-    status : str
+    status : Status
         "optimal", "interrupted" or "max_iter".
     n_iter : int
         Number of products.
@@ -53,7 +54,7 @@ class Eigenpairs:
     products: Array
     errors: Array
     block: Array
-    status: str = "optimal"
+    status: Status = Status.OPTIMAL
     n_iter: int = 0
     history: list[float] = field(default_factory=list)
     total: float = np.nan
@@ -152,34 +153,29 @@ def lanczos_eigenpairs(
         raise ValueError(
             "start of lanczos_eigenpairs must have a column in the range of A, got none; add a random one."
         )
-    basis, products = np.empty((n, 0)), np.empty((n, 0))
     history: list[float] = []
-    ritz, status = None, "max_iter"
-    for _ in range(max_iter):
-        try:
-            fresh = product(new)
-        except KeyboardInterrupt:
-            if ritz is None:
-                raise
-            status = "interrupted"
-            break
-        basis, products = np.hstack([basis, new]), np.hstack([products, fresh])
-        ritz, beyond = _rayleigh_ritz(basis, products, b)
-        errors = ritz.errors(k, beyond)
-        sizes = np.maximum(np.abs(ritz.values[:k]), 2 * ritz.rounding / tol + np.finfo(np.float64).tiny)
-        history.append(float(np.max(errors / sizes, initial=0.0)))
-        if history[-1] <= tol:
-            status = "optimal"
-            break
-        if basis.shape[1] + b > _MOST_BLOCKS * b:
-            basis, products = ritz.vectors, ritz.products
-        known = basis if orthogonal_to is None else np.hstack([orthogonal_to, basis])
-        new = _new_directions(ritz.significant_residuals(), known)
-        if not new.shape[1]:
-            status = "optimal"
-            break
-    assert ritz is not None
-    pairs = Eigenpairs(ritz.values, ritz.vectors, ritz.products, errors, ritz.vectors, status, len(history), history)
+
+    def iterates() -> Iterates[tuple[_Ritz, Array]]:
+        directions, basis, products = new, np.empty((n, 0)), np.empty((n, 0))
+        while True:
+            basis, products = np.hstack([basis, directions]), np.hstack([products, product(directions)])
+            ritz, beyond = _rayleigh_ritz(basis, products, b)
+            errors = ritz.errors(k, beyond)
+            sizes = np.maximum(np.abs(ritz.values[:k]), 2 * ritz.rounding / tol + np.finfo(np.float64).tiny)
+            history.append(float(np.max(errors / sizes, initial=0.0)))
+            yield Step((ritz, errors), history[-1], Status.OPTIMAL if history[-1] <= tol else None)
+            if basis.shape[1] + b > _MOST_BLOCKS * b:
+                basis, products = ritz.vectors, ritz.products
+            known = basis if orthogonal_to is None else np.hstack([orthogonal_to, basis])
+            directions = _new_directions(ritz.significant_residuals(), known)
+            if not directions.shape[1]:
+                return Status.OPTIMAL
+
+    end = run(iterates(), Stopping(max_iter=max_iter - 1), "Lanczos")
+    ritz, errors = end.last_state
+    pairs = Eigenpairs(
+        ritz.values, ritz.vectors, ritz.products, errors, ritz.vectors, end.status, len(history), history
+    )
     return pairs.where(slice(k)).with_signs()
 
 

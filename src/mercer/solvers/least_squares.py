@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.problems import KernelProgram
+from mercer.running import Status
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
+from mercer.solvers.needs import (
+    EQUAL_WEIGHTS,
+    IN_MEMORY,
+    NO_BUDGET,
+    NO_TARGET,
+    QUADRATIC_PENALTY,
+    SQUARED_LOSS,
+    unmet,
+)
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult, Status
+from mercer.solvers.result import Options, Solver, SolverResult
 
 
 class LeastSquares(Solver):
@@ -31,30 +41,18 @@ class LeastSquares(Solver):
 
     def n_matrices(self, problem: KernelProgram) -> int:
         """The matrix, its factor, and what forming it takes."""
-        return 0 if hasattr(problem.gram, "factor") else 3
+        return 3 if problem.gram.factor is None else 0
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """A loss that is not the squared one, coefficients with an l1 price, or a matrix that is not in memory."""
-        if not problem.in_memory:
-            return NOT_IN_MEMORY
-        if not problem.loss.quadratic:
-            return f"{problem.loss!r} is not the squared loss; choose the solver 'interior_point'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if np.any(problem.C_above != problem.C_below):
-            return "C differs above and below; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
-        if np.any(problem.target):
-            return HAS_TARGET
-        return None
+        return unmet(problem, IN_MEMORY, SQUARED_LOSS, QUADRATIC_PENALTY, EQUAL_WEIGHTS, NO_BUDGET, NO_TARGET)
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
         system = KKTSystem(projected.problem)
         n_columns = problem.columns.shape[1]
         ridge = 1.0 / problem.C_above
-        status: Status = "optimal"
+        status = Status.OPTIMAL
         try:
             system.factor_with(ridge, problem.columns, np.full(n_columns, np.inf))
             B, d = system.solve_with(problem.y, np.zeros(n_columns))
@@ -63,6 +61,6 @@ class LeastSquares(Solver):
             dB, dd = system.solve_with(missing, -(problem.columns.T @ B))
             B, d = B + dB, d + dd
         except SingularSystem:
-            status, B, d = "stalled", np.zeros(len(problem.y)), np.zeros(n_columns)
+            status, B, d = Status.STALLED, np.zeros(len(problem.y)), np.zeros(n_columns)
         B, d = projected.to_original(B, d)
         return self._result(status, problem, B, d, 1, options)

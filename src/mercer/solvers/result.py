@@ -7,23 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.problems import Certificate, Iterate, KernelProgram
+from mercer.running import Iterates, Run, Status, Stopping, run, unless_interrupted
 from mercer.solvers.certified import certified
 from mercer.solvers.parametric import free_fit
 
 Array = NDArray[Any]
-Status = Literal["optimal", "max_iter", "interrupted", "stalled"]
 
-# Reasons for refusals that several solvers have in common.
-NOT_IN_MEMORY = "its Gram matrix is an operator that is never formed; choose the solver 'smo' or 'working_set'"
 # Share of the tolerance to which an algorithm goes on if rounding is in the way of the certificate.
 _SMALLER = 0.1
-HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class SolverResult:
 
     Attributes
     ----------
-    status : {"optimal", "max_iter", "interrupted", "stalled"}
+    status : Status
         "stalled": rounding, or what a low-rank matrix leaves out, is in the way of the tolerance.
     B, d : array
         Dual variables, and coefficients of the columns. Either may start another solver on a similar problem.
@@ -152,26 +149,23 @@ class Solver(ABC):
         if d is None:
             result = self._solve_centred(problem, options)
         else:
-            result = self._result("optimal", problem, np.zeros(len(problem.y)), d, 0, options)
-        try:
-            final = certified(problem, result, tol)
-            if final.status == "stalled" and result.status == "optimal":
-                # Rounding takes a part of the tolerance, which the algorithm did not know of.
-                final = self._go_on(problem, result, options, final)
-            return final
-        except KeyboardInterrupt:
-            return replace(result, status="interrupted")
+            result = self._result(Status.OPTIMAL, problem, np.zeros(len(problem.y)), d, 0, options)
+        return unless_interrupted(
+            lambda: self._certified(problem, result, options), lambda: replace(result, status=Status.INTERRUPTED)
+        )
 
-    def _go_on(
-        self, problem: KernelProgram, result: SolverResult, options: Options, final: SolverResult
-    ) -> SolverResult:
-        """Go on from a result with a smaller tolerance, if that makes its certificate hold."""
+    def _certified(self, problem: KernelProgram, result: SolverResult, options: Options) -> SolverResult:
+        """The result with its certificate; if rounding is in the way of that, one for a smaller tolerance."""
+        final = certified(problem, result, options.tol)
+        if not (final.status == Status.STALLED and result.status == Status.OPTIMAL):
+            return final
+        # Rounding takes a part of the tolerance, which the algorithm did not know of.
         left = None if options.max_iter is None else max(0, options.max_iter - result.n_iter)
         more = replace(options, start=result, tol=_SMALLER * options.tol, max_iter=left)
         again = self._solve_centred(problem, more)
         n_iter, history = result.n_iter + again.n_iter, result.history[:-1] + again.history
         again = certified(problem, replace(again, n_iter=n_iter, history=history), options.tol)
-        return again if again.status == "optimal" else final
+        return again if again.status == Status.OPTIMAL else final
 
     def _solve_centred(self, problem: KernelProgram, options: Options) -> SolverResult:
         """Solve for what the parametric fit leaves of the targets: where they are far from zero it has more digits."""
@@ -206,6 +200,11 @@ class Options:
     callback: Callable[[int, Iterate], object] | None
     verbose: bool
     memory: int
+
+    def run(self, iterates: Iterates[Iterate], name: str, most: int) -> Run[Iterate]:
+        """Drive an algorithm, whose steps have the values of both programs as their state, for `most` steps or less."""
+        stopping = Stopping(max_iter=most if self.max_iter is None else self.max_iter, verbose=self.verbose)
+        return run(iterates, stopping, name, tell=self.callback, shows="gap")
 
 
 def check_options(tol: Any, max_iter: Any, owner: str, callback: Any = None) -> None:

@@ -14,6 +14,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
+from mercer.running import Status
 from mercer.solvers.eigen import Eigenpairs
 from mercer.threads import single_threaded_blas
 
@@ -115,7 +116,7 @@ def leading_eigenpairs(
     values, vectors = values[order], vectors[:, order]
     products = np.asarray(S @ vectors)
     residuals = np.linalg.norm(products - vectors * values, axis=0)
-    status = "optimal" if residuals.max() <= tol else "max_iter"
+    status = Status.OPTIMAL if residuals.max() <= tol else Status.MAX_ITER
     vectors = vectors[place]
     return Eigenpairs(values, vectors, products[place], residuals, vectors, status).with_signs(), method
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.solvers.smo import free_system
 from mercer.solvers.smo.free_system import FreeSystem
+from mercer.solvers.smo.tuning import Tuning
 from tests.contracts.all_problems import rows
 
 N = 90
@@ -86,11 +86,9 @@ def test_steps_are_those_of_each_system(dtype, n_sums, factored):
     assert factored == [60, 90]
 
 
-def test_sets_that_differ_much_are_factored(monkeypatch, factored):
+def test_sets_that_differ_much_are_factored(factored):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(free_system, "_FEW", 0)
-    monkeypatch.setattr(free_system, "_CORRECTED", 0.0)
-    system = FreeSystem(1e-16)
+    system = FreeSystem(1e-16, tuning=Tuning(few_corrected=0, corrected=0.0))
     system.enter(Gaussian(0.1)(rows(N)) + np.eye(N))
     for free in sets_of_variables(rng):
         system.step(free, np.zeros(N), rng.normal(size=N), *sums(1))

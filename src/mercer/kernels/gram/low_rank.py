@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, solve_triangular
 from sklearn.utils import _safe_indexing
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
+from mercer.kernels.gram.matrix import GramMatrix
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
+from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
 from mercer.threads import threads_of_eigenproblem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class LowRank:
+class LowRank(GramMatrix):
     """A factor L of a positive definite Gram matrix: K ≈ L Lᵀ, and K - L Lᵀ is positive semi-definite.
 
     Attributes
@@ -40,11 +40,11 @@ class LowRank:
         What `features` needs.
     precision : float
         Relative rounding of the entries of K.
-    interrupted : bool
-        Whether Ctrl-C ended it early.
+    status : Status
+        "interrupted" if Ctrl-C or the callback ended it early, else "optimal".
     """
 
-    factor: Array
+    factor: Array = field()  # the base class has None
     landmarks: Array
     trace: float
     trace_error: float
@@ -52,7 +52,22 @@ class LowRank:
     landmark_rows: Any
     whitening: Array
     precision: float = float(np.finfo(np.float64).eps)
-    interrupted: bool = False
+    status: Status = Status.OPTIMAL
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """That of K."""
+        return len(self.factor), len(self.factor)
+
+    @property
+    def dtype(self) -> Any:
+        """That of L."""
+        return self.factor.dtype
+
+    @property
+    def error(self) -> float:  # type: ignore[override]
+        """The trace error."""
+        return self.trace_error
 
     @property
     def rank(self) -> int:
@@ -67,6 +82,14 @@ class LowRank:
     def __matmul__(self, V: ArrayLike) -> Array:
         """(L Lᵀ) V."""
         return np.asarray(self.factor @ (self.factor.T @ np.asarray(V)))
+
+    def diagonal(self) -> Array:
+        """Diagonal of L Lᵀ."""
+        return np.asarray(np.sum(self.factor**2, axis=1))
+
+    def block(self, rows: Any, columns: Any = slice(None)) -> Array:
+        """Entries of L Lᵀ."""
+        return np.asarray(self.factor[rows] @ self.factor[columns].T)
 
     def coefficients(self, B: Array) -> Array:
         """Coefficients a, zero but at the landmarks, of the function Σ a_i k(x_i, .) with the values L LᵀB at the rows.
@@ -155,37 +178,35 @@ def incomplete_cholesky(
     # Below this a remaining diagonal entry is rounding noise, and so would be its column.
     precision = float(np.finfo(gram.dtype).eps)
     floor = n * precision * largest
-    interrupted = False
-    progress = tqdm(total=limit, desc="Incomplete Cholesky", disable=not verbose)
-    try:
-        while len(pivots) < limit and remainder.sum() > tol * trace:
+
+    def iterates() -> Iterates[int]:
+        while True:
+            left = float(remainder.sum())
+            done = len(pivots) == limit or left <= tol * trace
+            yield Step(len(pivots), left / trace if trace else 0.0, Status.OPTIMAL if done else None)
             pivot = int(np.argmax(remainder))
             if remainder[pivot] <= floor:
-                break
+                return Status.OPTIMAL
             column = gram.block(slice(None), [pivot])[:, 0].astype(np.float64)
             column -= columns.filled[:, pivot] @ columns.filled
             column /= np.sqrt(remainder[pivot])
             column[pivots] = 0.0
             columns.append(column)
             pivots.append(pivot)
-            remainder -= column**2
+            np.subtract(remainder, column**2, out=remainder)
             remainder[pivots] = 0.0
             _refuse_negative(kernel, remainder, largest, gram.dtype)
             np.maximum(remainder, 0.0, out=remainder)
-            progress.update()
-            if callback is not None and callback(len(pivots), remainder.sum() / trace):
-                break
-    except KeyboardInterrupt:
-        if not pivots:
-            raise
-        interrupted = True
-    finally:
-        progress.close()
+
+    stopping = Stopping(max_iter=limit, verbose=verbose, callback=callback)
+    status = run(iterates(), stopping, "Incomplete Cholesky", shows="error").status
+    if not pivots:
+        raise_if_interrupted(status)
     rows, chosen = columns.filled[: len(pivots)], np.array(pivots, dtype=np.intp)
     corner = rows[:, chosen].T  # lower triangular, in the order of the pivots
     whitening = solve_triangular(corner, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
     found = _low_rank(kernel, X, rows.T, chosen, diagonal, whitening)
-    return replace(found, precision=precision, interrupted=interrupted)
+    return replace(found, precision=precision, status=status)
 
 
 class GrowingRows:

@@ -7,16 +7,16 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
-from tqdm import tqdm
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel, Sides, finite_diagonal
+from mercer.kernels.gram.matrix import FormedMatrix, GramMatrix
 from mercer.kernels.positions import positions
 from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
+from mercer.running import with_progress
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Tiles along a side that share the work evenly among threads; and how many times as long as usual tiles may be that are
 # not formed, so that fewer calls of Python, which threads make one at a time, come between them.
@@ -25,7 +25,7 @@ _MANY_TILES, _LARGEST = 16, 4
 _MANY_VALUES = 2**22
 
 
-class Gram(LinearOperator):
+class Gram(LinearOperator, GramMatrix):
     """The Gram matrix of a kernel on X (against Y) as a linear operator that evaluates tiles when they are needed.
 
     Parameters
@@ -57,6 +57,8 @@ class Gram(LinearOperator):
     True
     """
 
+    in_memory = False
+
     def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, memory: int = 2**28, verbose: bool = False):
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernel of Gram must be a Kernel, got {kernel!r}; wrap a function in FromFunction.")
@@ -72,7 +74,7 @@ class Gram(LinearOperator):
         sides = self._sides if dtype is None else self._sides._replace(dtype=dtype)
         return dense_gram(self.kernel, sides, symmetric=self.symmetric)
 
-    def for_products(self, memory: int) -> Gram | Array:
+    def for_products(self, memory: int) -> GramMatrix:
         """What to take for many products: the whole matrix, if `memory` bytes hold it and each would evaluate it anew.
 
         Gaussians of few columns stay operators: to evaluate them takes no longer than to fetch them from memory. The
@@ -81,7 +83,7 @@ class Gram(LinearOperator):
         sides, n_values, one = self._sides, self.shape[0] * self.shape[1], np.empty((self.shape[1], 1))
         if not _MANY_VALUES <= n_values <= memory // 8 or not self.kernel._forms_tiles(sides.left, sides.right, one):
             return self
-        return self.toarray(np.float64)
+        return FormedMatrix(self.toarray(np.float64))
 
     def diagonal(self) -> Array:
         """Diagonal of a symmetric Gram matrix."""
@@ -195,8 +197,7 @@ class Gram(LinearOperator):
         return take(self._sides.left, tile[0]), take(self._sides.right, tile[1])
 
     def _with_progress(self, tiles: Iterable[Tile], n_tiles: int) -> Iterable[Tile]:
-        # A bar that is not shown would still take a lock, which a fork may copy in its locked state.
-        return tqdm(tiles, total=n_tiles, desc="Gram product", unit="tile") if self.verbose else tiles
+        return with_progress(tiles, "Gram product", total=n_tiles, shown=self.verbose)
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

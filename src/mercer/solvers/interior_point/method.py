@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from mercer.problems import Iterate, KernelProgram
+from mercer.running import Iterates, Status, Step
 from mercer.solvers.interior_point.implied_bounds import with_balanced_bounds
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
 from mercer.solvers.interior_point.residuals import Residuals
@@ -18,8 +18,9 @@ from mercer.solvers.interior_point.start import starting_point
 from mercer.solvers.interior_point.steepness import with_bounds_where_steep
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
+from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, IN_MEMORY, unmet
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import NOT_IN_MEMORY, Options, Solver, SolverResult, Status
+from mercer.solvers.result import Options, Solver, SolverResult
 from mercer.threads import single_threaded_numpy
 
 Array = NDArray[Any]
@@ -67,89 +68,97 @@ class InteriorPoint(Solver):
 
     def n_matrices(self, problem: KernelProgram) -> int:
         """The matrix, its factor, and what forming it takes; with an l1 penalty products of all columns."""
-        if problem.gram is None:
+        if problem.gram.is_zero:
             return 10
-        return 0 if hasattr(problem.gram, "factor") else 3
+        return 3 if problem.gram.factor is None else 0
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
-        if not problem.in_memory:
-            return NOT_IN_MEMORY
-        if problem.conditional and problem.gram is not None and np.all(problem.bounds > 0):
+        if problem.in_memory and problem.conditional and not problem.gram.is_zero and np.all(problem.bounds > 0):
             return (
                 "the kernel is only conditionally positive definite, and all columns have a price: its polynomials "
                 "must be free; choose the regularizer 'rkhs'"
             )
-        if problem.budget is not None and not problem.is_absolute:
-            return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
-        return None
+        return unmet(problem, IN_MEMORY, ABSOLUTE_LOSS_OF_BUDGET)
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         with single_threaded_numpy:
             result = self._run(problem, options)
-            if result.status == "stalled" or (result.status == "max_iter" and options.max_iter is None):
+            if result.status == Status.STALLED or (result.status == Status.MAX_ITER and options.max_iter is None):
                 # A start near the boundary can be worse than none: what a cold start can, a warm one must. And one that
                 # has lost its way by rounding, near the solution, mostly finds it from there.
                 start = None if options.start is not None else result
                 again = self._run(problem, replace(options, start=start))
-                result = again if again.status == "optimal" or abs(again.gap) < abs(result.gap) else result
+                result = again if again.status == Status.OPTIMAL or abs(again.gap) < abs(result.gap) else result
         return result
 
     def _run(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)
-        problem = projected.problem
-        sides = with_balanced_bounds(problem, with_bounds_where_steep(problem))
-        system = KKTSystem(problem)
-        history: list[Iterate] = []
-        status: Status = "max_iter"
-        best: tuple[float, Variables | None] = (np.inf, None)
-        point: tuple[Array, Array] | None = None
-        n_polishing, n_cautious = 0, 0
-        merits: list[float] = []
-        gaps: list[float] = []
-        max_iter = _MAX_ITER if options.max_iter is None else options.max_iter
-        progress = tqdm(total=max_iter, desc="Interior point", disable=not options.verbose)
-        try:
-            start = None if options.start is None else projected.from_original(options.start)
-            v = starting_point(problem, sides, system, start)
-            for iteration in range(max_iter + 1):
-                residuals = Residuals(problem, sides, v)
-                history.append(residuals.iterate)
-                # The relative gap stays at one while the primal value falls by orders of magnitude: the gap tells more.
-                improves = residuals.merit < best[0] or abs(residuals.iterate.gap) < min(gaps, default=np.inf)
-                n_cautious = max(0, n_cautious - 1) if improves else min(4, n_cautious + 2)
-                merits.append(residuals.merit)
-                gaps.append(abs(residuals.iterate.gap))
-                if residuals.merit < best[0]:
-                    best = (residuals.merit, v)
-                progress.set_postfix(gap=f"{residuals.iterate.relative_gap:.1e}")
-                if residuals.converged(options.tol):
-                    status = "optimal"
-                    point = _sparse_solution(problem, sides, v, options.tol)
-                if status == "optimal":
-                    if point is not None or n_polishing == _MAX_POLISHING:
-                        break
-                    n_polishing += 1
-                if options.callback is not None and options.callback(iteration, residuals.iterate):
-                    status = status if status == "optimal" else "interrupted"
-                    break
-                if iteration == max_iter:
-                    break
-                if status != "optimal" and _is_lost(merits) and _is_lost(gaps):
-                    status = "stalled"
-                    break
-                least_mu = _LEAST_SHARE * options.tol * abs(residuals.iterate.primal) / max(1, sides.n_pairs)
-                v = _iterate(v, residuals, sides, system, least_mu, cautious=n_cautious > 2)
-                progress.update()
-        except (KeyboardInterrupt, SingularSystem) as error:
-            if status != "optimal":
-                status = "stalled" if isinstance(error, SingularSystem) else "interrupted"
-        finally:
-            progress.close()
-        B, d = projected.to_original(*(point or _plain_solution(problem, sides, best[1])))
+        path = _Path(projected.problem, options.tol)
+        start = None if options.start is None else projected.from_original(options.start)
+        run = options.run(path.iterates(start), "Interior point", _MAX_ITER)
+        B, d = projected.to_original(*path.solution())
         iterate = projected.original.iterate(B, d)
-        history[-1:] = [iterate]  # that of the solution, with its zeros
+        history = [*path.history[:-1], iterate]  # that of the solution, with its zeros
+        status = Status.OPTIMAL if path.converged else run.status
         return SolverResult(status, B, d, iterate.primal, iterate.dual, len(history) - 1, history)
+
+
+class _Path:
+    """The way to the solution, with the values of its points and the best of them."""
+
+    def __init__(self, problem: KernelProgram, tol: float):
+        self.history: list[Iterate] = []
+        self.converged = False
+        self._problem, self._tol = problem, tol
+        self._sides = with_balanced_bounds(problem, with_bounds_where_steep(problem))
+        self._best: Variables | None = None
+        self._sparse: tuple[Array, Array] | None = None
+        self._merits: list[float] = []
+        self._gaps: list[float] = []
+
+    def iterates(self, start: tuple[Array, Array] | None) -> Iterates[Iterate]:
+        """The values at each point; stalled where rounding leaves no system of a step."""
+        try:
+            return (yield from self._iterates(start))
+        except SingularSystem:
+            return Status.STALLED
+
+    def _iterates(self, start: tuple[Array, Array] | None) -> Iterates[Iterate]:
+        problem, sides, system = self._problem, self._sides, KKTSystem(self._problem)
+        v, n_polishing, n_cautious = starting_point(problem, sides, system, start), 0, 0
+        while True:
+            residuals = Residuals(problem, sides, v)
+            n_cautious = max(0, n_cautious - 1) if self._improves(residuals, v) else min(4, n_cautious + 2)
+            if residuals.converged(self._tol):
+                self.converged, self._sparse = True, _sparse_solution(problem, sides, v, self._tol)
+            status = None
+            if self.converged:
+                status = Status.OPTIMAL if self._sparse is not None or n_polishing == _MAX_POLISHING else None
+                n_polishing += 1
+            yield Step(residuals.iterate, residuals.merit, status)
+            if not self.converged and _is_lost(self._merits) and _is_lost(self._gaps):
+                return Status.STALLED
+            least_mu = _LEAST_SHARE * self._tol * abs(residuals.iterate.primal) / max(1, sides.n_pairs)
+            v = _iterate(v, residuals, sides, system, least_mu, cautious=n_cautious > 2)
+
+    def _improves(self, residuals: Residuals, v: Variables) -> bool:
+        """Take note of a point; whether it is better than those before.
+
+        The relative gap stays at one while the primal value falls by orders of magnitude: the gap tells more.
+        """
+        merit, gap = residuals.merit, abs(residuals.iterate.gap)
+        best_merit, best_gap = (min(values, default=np.inf) for values in (self._merits, self._gaps))
+        if merit < best_merit:
+            self._best = v
+        self.history.append(residuals.iterate)
+        self._merits.append(merit)
+        self._gaps.append(gap)
+        return merit < best_merit or gap < best_gap
+
+    def solution(self) -> tuple[Array, Array]:
+        """The solution with its zeros, or else the best point."""
+        return self._sparse or _plain_solution(self._problem, self._sides, self._best)
 
 
 def _is_lost(merits: list[float]) -> bool:

@@ -8,14 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.smo.free_system import FreeSystem
+from mercer.solvers.smo.tuning import TUNING, Tuning
 
 Array = NDArray[Any]
-
-_MAX_GUESSES = 10
-# With more wrong guesses than this share of the free variables, steps on pairs come closer at less cost.
-_WRONG = 0.25
-# What a multiplication of a factorisation costs, where one of a sweep costs one: they come in large products.
-_COST = 0.01
 
 
 def n_free(B: Array, box: Array, n_sums: int) -> int:
@@ -23,13 +18,21 @@ def n_free(B: Array, box: Array, n_sums: int) -> int:
     return len(B) - int(np.count_nonzero(_fixed(B, box, _split(box, n_sums))))
 
 
-def cost_of_guess(n_free: int) -> int:
+def cost_of_guess(n_free: int, tuning: Tuning) -> int:
     """What one guess costs, in updates of one derivative by a step on a pair."""
-    return int(_COST * n_free**3)
+    return int(tuning.cost * n_free**3)
 
 
 def solve_by_active_set(
-    K: Array, g: Array, B: Array, box: Array, *, n_sums: int, slack: float, system: FreeSystem
+    K: Array,
+    g: Array,
+    B: Array,
+    box: Array,
+    *,
+    n_sums: int,
+    slack: float,
+    system: FreeSystem,
+    tuning: Tuning = TUNING,
 ) -> bool:
     """Go to the minimum over a block if it is near: guess the free variables, solve for them, guess again.
 
@@ -44,7 +47,7 @@ def solve_by_active_set(
     above, at = B > 0, B.copy()
     sums = _groups(above, n_sums) @ B
     system.enter(K)
-    for _ in range(_MAX_GUESSES):
+    for _ in range(tuning.n_guesses):
         free = np.flatnonzero(~fixed)
         if len(free) < 2:
             return False
@@ -71,7 +74,7 @@ def solve_by_active_set(
         if n_wrong == 0:
             B[:], g[:] = reached, slope
             return True
-        if n_wrong > _WRONG * len(free):
+        if n_wrong > tuning.wrong * len(free):
             return False
         at = np.where(over, np.where(split & ~above, 0.0, high), np.where(under, np.where(split & above, 0.0, low), at))
         above = np.where(rises, at >= 0, np.where(falls, at > 0, above))

@@ -10,12 +10,11 @@ from scipy.linalg import LinAlgError
 
 from mercer.kernels.gram.columns import UsedMemory
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.smo.tuning import TUNING, Tuning
 from mercer.threads import run_over_rows
 
 Array = NDArray[Any]
 
-# Sets are factored anew if they differ by more than this share of the variables, and by more than so many of them.
-_CORRECTED, _FEW = 0.1, 16
 # Rows that are gathered at once: they stay in the cache.
 _GATHERED = 64
 
@@ -34,6 +33,8 @@ class FreeSystem:
         Relative rounding of the entries of K: the diagonal is raised so that it is positive in spite of that.
     shift : float
         A constant that was taken from the entries of the matrices, and belongs to them.
+    tuning : Tuning
+        When a set is factored anew.
 
     Examples
     --------
@@ -47,8 +48,8 @@ class FreeSystem:
     (array([ 1., -1.]), array([0.]))
     """
 
-    def __init__(self, precision: float, shift: float = 0.0):
-        self._precision, self._shift = precision, shift
+    def __init__(self, precision: float, shift: float = 0.0, tuning: Tuning = TUNING):
+        self._precision, self._shift, self._tuning = precision, shift, tuning
         self._memory = UsedMemory()
 
     def enter(self, K: Array) -> None:
@@ -73,8 +74,9 @@ class FreeSystem:
             The sums.
         """
         gone, joined = self._difference(free, curve)
+        few, share = self._tuning.few_corrected, self._tuning.corrected
         try:
-            if self._factor is None or len(gone) + len(joined) > max(_FEW, _CORRECTED * len(self._base)):
+            if self._factor is None or len(gone) + len(joined) > max(few, share * len(self._base)):
                 self._factorise(free, curve)
                 gone = joined = free[:0]
             step, *moves = self._solutions(gone, joined, curve, slope, groups)[:, free]

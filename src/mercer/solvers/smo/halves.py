@@ -9,19 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.smo.box import price_of
+from mercer.solvers.smo.tuning import TUNING, Tuning
 from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 
-# Steps for each variable, on the whole block and on its parts in turn.
-_ON_BLOCK, _ON_PARTS = 1, 16
-# Blocks with fewer variables are not divided.
-LEAST_DIVIDED = 512
-# Parts are solved to this share of the violation that is aimed at.
-_SHARE = 0.5
 
-
-def descend_by_halves(K: Array, g: Array, B: Array, box: Array, *, n_sums: int, target: float, max_steps: int) -> float:
+def descend_by_halves(
+    K: Array,
+    g: Array,
+    B: Array,
+    box: Array,
+    *,
+    n_sums: int,
+    target: float,
+    max_steps: int,
+    tuning: Tuning = TUNING,
+) -> float:
     """Minimise over a block as `block_numba.descend` does; returns the largest violation.
 
     A step on half of the variables costs half as much, and the halves can be optimised at the same time, if what is
@@ -35,42 +39,45 @@ def descend_by_halves(K: Array, g: Array, B: Array, box: Array, *, n_sums: int, 
     half, quarter = n // 2, n // 4
     for cuts in cycle([(0, half, n), (0, quarter, quarter + half, n)]):
         # The last steps are always on the block: they quickly mend what steps on its parts do at the cut.
-        steps, violation = descend(K, 0, g, B, box, n_sums, target, max_steps if n < LEAST_DIVIDED else _ON_BLOCK * n)
+        most = max_steps if n < tuning.least_divided else tuning.on_block * n
+        steps, violation = descend(K, 0, g, B, box, n_sums, target, most)
         n_steps += steps
         if violation <= target or n_steps >= max_steps:
             break
-        n_steps += _descend_on_parts(K, g, B, box, cuts, n_sums=n_sums, target=_SHARE * target)
+        share, most = tuning.share_of_part, tuning.on_parts
+        n_steps += descend_on_parts(K, g, B, box, cuts, n_sums=n_sums, target=share * target, steps=most)
     return float(violation)
 
 
-def _descend_on_parts(
-    K: Array, g: Array, B: Array, box: Array, cuts: tuple[int, ...], *, n_sums: int, target: float
+def descend_on_parts(
+    K: Array, g: Array, B: Array, box: Array, cuts: tuple[int, ...], *, n_sums: int, target: float, steps: int
 ) -> int:
-    """Optimise the parts between the cuts, each as if the others stayed; returns the work, in steps on the block."""
+    """Optimise the parts between the cuts, each as if the others stayed; returns the work, in steps on the block.
+
+    On each part there are at most `steps` for each of its variables.
+    """
     from mercer.solvers.smo.block_numba import descend
 
     n, reached = len(B), B.copy()
     work = np.zeros(n, dtype=np.int64)  # at the first variable of each part
     gram_change = np.empty_like(g)
 
-    def optimise(part: Any, _: None) -> None:
-        variables, size = part[0], part[0].stop - part[0].start
+    def optimise(variables: slice, _: None) -> None:
+        size = variables.stop - variables.start
         own_g, own_box = g[variables].copy(), np.ascontiguousarray(box[:, variables])
         if n_sums == 2:  # no variable passes zero, so that shorter steps keep both sums
             own_box[0, B[variables] > 0] = 0.0
             own_box[1, B[variables] < 0] = 0.0
-        most = _ON_PARTS * size
-        steps = descend(K, variables.start, own_g, reached[variables], own_box, n_sums, target, most)[0]
-        work[variables.start] = steps * size
+        done, _ = descend(K, variables.start, own_g, reached[variables], own_box, n_sums, target, steps * size)
+        work[variables.start] = done * size
         gram_change[variables] = own_g - g[variables]
 
-    def hear_of_others(part: Any, _: None) -> None:
-        variables = part[0]
+    def hear_of_others(variables: slice, _: None) -> None:
         for others in (slice(0, variables.start), slice(variables.stop, n)):
             gram_change[variables] += K[variables, others] @ change[others]
 
-    parts = [(slice(start, stop), slice(start, stop)) for start, stop in pairwise(cuts)]
-    parts.sort(key=lambda part: part[0].start - part[0].stop)  # the ends together are as long as the middle
+    parts = [slice(start, stop) for start, stop in pairwise(cuts)]
+    parts.sort(key=lambda part: part.start - part.stop)  # the ends together are as long as the middle
     run_threaded(optimise, parts, lambda: None, threads_for(n * n))
     change = (reached - B).astype(K.dtype)
     run_threaded(hear_of_others, parts, lambda: None, threads_for(n * n))

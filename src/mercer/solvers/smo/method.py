@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar
 
 from mercer.problems import KernelProgram
 from mercer.solvers.decomposition import Decomposition, checked_block
+from mercer.solvers.needs import LINES_AND_PARABOLAS, QUADRATIC_PENALTY, WHOLE_MATRIX, unmet
 from mercer.solvers.result import Options
-from mercer.solvers.smo.state import SMALLEST_BLOCK, State
+from mercer.solvers.smo.state import State
 from mercer.solvers.smo.sums import Sums
+from mercer.solvers.smo.tuning import TUNING, Tuning
 
 _MAX_ROUNDS = 100_000
 # Rounds that may pass without a gain: so many, or so many samples in blocks for each sample. Blocks that somebody has
@@ -29,8 +31,6 @@ class SMO(Decomposition):
     block : int, optional
         Number of variables optimised together; by default a third of them, but 1024 to 2032, and twice as many as soon
         as most of them are free: what a block does not hold, further rounds must.
-    shrink : bool
-        Whether variables that stay at their bounds are set aside until the others have converged: it rarely pays.
 
     Notes
     -----
@@ -65,24 +65,18 @@ class SMO(Decomposition):
     """
 
     name = "smo"
+    tuning: ClassVar[Tuning] = TUNING
 
-    def __init__(self, block: int | None = None, *, shrink: bool = False):
+    def __init__(self, block: int | None = None):
         self.block = None if block is None else checked_block(self, block)
-        self.shrink = shrink
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Losses with another shape, columns or budgets that are no sums, prices, low-rank matrices."""
-        if not problem.loss.piecewise_quadratic:
-            return f"{problem.loss!r} is not made of lines and parabolas; choose the solver 'working_set'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if hasattr(problem.gram, "factor"):
-            return "its matrix is a low-rank factor; choose the solver 'interior_point'"
-        return Sums.refusal(problem)
+        return unmet(problem, LINES_AND_PARABOLAS, QUADRATIC_PENALTY, WHOLE_MATRIX) or Sums.refusal(problem)
 
     def _start(self, problem: KernelProgram, options: Options) -> State:
-        return State(problem, options, self.block, shrink=self.shrink)
+        return State(problem, options, self.block, self.tuning)
 
     def _limits(self, problem: KernelProgram) -> tuple[int, int]:
         n_visited = len(problem.y) * (_VISITS if self.block is None else _VISITS_OF_CHOSEN)
-        return _MAX_ROUNDS, max(_PATIENCE, n_visited // (self.block or SMALLEST_BLOCK))
+        return _MAX_ROUNDS, max(_PATIENCE, n_visited // (self.block or self.tuning.smallest_block))

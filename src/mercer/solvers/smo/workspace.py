@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import Gram, columns_of, shifted_columns_of
+from mercer.kernels.gram import GramMatrix, columns_of, shifted_columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.free_system import FreeSystem
-from mercer.solvers.smo.halves import LEAST_DIVIDED
+from mercer.solvers.smo.tuning import TUNING, Tuning
 
 Array = NDArray[Any]
 
@@ -26,7 +26,7 @@ class Workspace:
 
     Attributes
     ----------
-    gram, memory : object, int
+    gram, memory, tuning : GramMatrix, int, Tuning
         What it was made of.
     columns : Columns
         Products with some columns of the matrix.
@@ -38,11 +38,11 @@ class Workspace:
         How large entries of blocks are, beside those of the matrix.
     """
 
-    def __init__(self, gram: Any, n: int, memory: int):
-        self.gram, self.memory, self.size = gram, memory, 1.0
+    def __init__(self, gram: GramMatrix, n: int, memory: int, tuning: Tuning):
+        self.gram, self.memory, self.tuning, self.size = gram, memory, tuning, 1.0
         self.columns = columns_of(gram, memory)
-        self.axis = leading_axis(self.columns, n) if n >= LEAST_DIVIDED else np.zeros(n)
-        self.system = FreeSystem(self.columns.precision)
+        self.axis = leading_axis(self.columns, n) if n >= tuning.least_divided else np.zeros(n)
+        self.system = FreeSystem(self.columns.precision, tuning=tuning)
 
     @cached_property
     def without_constant(self) -> Workspace | None:
@@ -52,21 +52,21 @@ class Workspace:
         """
         n, gram = len(self.axis), self.gram
         some = np.unique(np.linspace(0, n - 1, _N_SAMPLES).astype(np.intp))
-        K = np.asarray(gram.block(some, some) if isinstance(gram, Gram) else gram[np.ix_(some, some)], dtype=np.float64)
+        K = np.asarray(gram.block(some, some), dtype=np.float64)
         shift = float(K.mean())
         size = float(np.abs(K - shift).max()) / abs(shift) if shift else np.inf
         if size >= _NEAR:
             return None
         twin = copy(self)
         twin.columns, twin.size = shifted_columns_of(gram, shift), size
-        twin.system = FreeSystem(size * twin.columns.precision, shift)
+        twin.system = FreeSystem(size * twin.columns.precision, shift, self.tuning)
         twin.__dict__["without_constant"] = None  # it is
         return twin
 
 
-def workspace_of(problem: KernelProgram, memory: int) -> Workspace:
+def workspace_of(problem: KernelProgram, memory: int, tuning: Tuning = TUNING) -> Workspace:
     """The workspace of a program, or of another one with the same matrix; kept columns take at most `memory` bytes."""
     kept: Workspace | None = problem.kept.get("smo")
-    if kept is None or kept.gram is not problem.gram or kept.memory != memory:
-        kept = problem.kept["smo"] = Workspace(problem.gram, len(problem.y), memory)
+    if kept is None or kept.gram is not problem.gram or (kept.memory, kept.tuning) != (memory, tuning):
+        kept = problem.kept["smo"] = Workspace(problem.gram, len(problem.y), memory, tuning)
     return kept
