@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import mercer
-from mercer import kernels, losses, plots, quantizers, regularizers, solvers
+from mercer import kernels, losses, plots, regularizers, solvers
 from mercer.kernels import gram
 from mercer.plots.display import Display
 from tests.contracts.all_displays import DISPLAYS
@@ -93,9 +93,3 @@ def test_every_estimator_passes_the_checks_of_scikit_learn():
     assert set(mercer._ESTIMATORS) <= public_estimators()
     # Smoothers of principal curves take one column, which the checks do not give: tests/manifolds/curve has them.
     assert public_estimators() - checked_by_scikit_learn() == {"SmoothingSpline", "LocalLinear"}
-
-
-def test_every_cost_of_quantizers_is_tried():
-    used = (TESTS / "quantizers" / "test_costs.py").read_text()
-    kinds = {kind.__name__ for kind in below(quantizers.Cost) if kind is not quantizers.Cost and not isabstract(kind)}
-    assert {kind for kind in kinds if kind not in used} == set()
