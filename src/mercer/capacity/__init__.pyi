@@ -8,6 +8,7 @@ from mercer.capacity.certificates import (
     kl_inverse,
     pac_bayes_bound,
     samples_for_promise,
+    samples_to_confirm,
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
 from mercer.capacity.constrained import constrained_machine
@@ -59,6 +60,7 @@ __all__ = [
     "kl_inverse",
     "pac_bayes_bound",
     "samples_for_promise",
+    "samples_to_confirm",
     "FiniteClass",
     "KernelBall",
     "KernelHull",
