@@ -31,6 +31,7 @@ _ESTIMATORS = {
     "KernelPCRegressor": "relevance",
     "KernelPCClassifier": "relevance",
     "KernelPCA": "components",
+    "KernelCCA": "components",
     "KernelFeatureAnalysis": "components",
     "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Rows that are looked at; widths that are tried.
 _SAMPLE, _N_WIDTHS = 1000, 60

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from mercer.arrays import Array
 from mercer.losses.base import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.losses.normalization import mass
 from mercer.losses.probes import Probes, error_of_derivative
 
-Array = NDArray[Any]
 OnSide = Callable[[Any, bool], Any]
 
 _ROUNDING = 1e-9

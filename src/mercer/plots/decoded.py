@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, images_of, latent_grid, latent_limits, require
+from mercer.arrays import Array
+from mercer.plots.grids import images_of, latent_grid, latent_limits, require
 from mercer.plots.style import new_or_given
 
 if TYPE_CHECKING:

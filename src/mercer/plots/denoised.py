@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from mercer.plots.grids import Array, class_numbers, require
+from mercer.arrays import Array
+from mercer.plots.grids import class_numbers, require
 from mercer.plots.style import COLORS, INK, POINTS, color, legend_above_data, new_or_given
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from mercer.arrays import Array
 from mercer.losses import Loss
-from mercer.plots.grids import Array, Sample, codes_of, require, support_of
+from mercer.plots.grids import Sample, codes_of, require, support_of
 from mercer.plots.planes import draw_regions, draw_surface
 from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
 

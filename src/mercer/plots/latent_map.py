@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, latent_grid, latent_limits, require
+from mercer.arrays import Array
+from mercer.plots.grids import latent_grid, latent_limits, require
 from mercer.plots.maps import MapDisplay, labels_or_numbers
 from mercer.plots.planes import DASHED, draw_line, lead_of
 from mercer.plots.style import INK, new_or_given

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.plots.style import DASHES, POINTS, color, legend_above_data, new_or_given, new_or_given_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = NDArray[Any]
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from mercer.plots.grids import Array, require
+from mercer.arrays import Array
+from mercer.plots.grids import require
 from mercer.plots.style import COLORS, MARKERS, POINTS, color, legend_above_data, new_or_given
 
 if TYPE_CHECKING:

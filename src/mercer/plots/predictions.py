@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
+from mercer.arrays import Array
+from mercer.plots.grids import require
 from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mercer.plots.grids import Array, require
+from mercer.arrays import Array
+from mercer.plots.grids import require
 from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
 
 if TYPE_CHECKING:

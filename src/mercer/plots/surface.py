@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, drawn_columns, images_of, latent_grid, require
+from mercer.arrays import Array
+from mercer.plots.grids import drawn_columns, images_of, latent_grid, require
 from mercer.plots.style import COLORS, pyplot
 
 if TYPE_CHECKING:

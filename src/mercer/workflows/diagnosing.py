@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
 from mercer.metrics.choice import Split
@@ -23,8 +23,6 @@ from mercer.workflows.kernel_choice import EVALUATIONS, importance_of_columns, i
 from mercer.workflows.progress import Progress, Stages
 from mercer.workflows.promises import Outlook
 from mercer.workflows.verdicts import Verdict, judge
-
-Array = NDArray[Any]
 
 # Rows whose components are looked at, and rows that the metric is refined on.
 _MOST_ROWS, _REFINED_ROWS = 700, 2000
