@@ -96,8 +96,8 @@ def path(n=500):
         difference = np.abs(exact.predictions - refits.predictions).max()
         print(
             f"{name:14} path {by_path:.3f} s; refits to the last digits {by_refits:.1f} s, with the default tolerance "
-            f"{own_refits:.1f} s: ratios 1/{by_refits / by_path:.0f} and 1/{own_refits / by_path:.0f}; largest difference "
-            f"of predictions {difference:.1e}, {exact.changed.mean():.0%} of the rows free or bind others"
+            f"{own_refits:.1f} s: ratios 1/{by_refits / by_path:.0f} and 1/{own_refits / by_path:.0f}; largest "
+            f"difference of predictions {difference:.1e}, {exact.changed.mean():.0%} of the rows free or bind others"
         )
         aim("path in less than a twentieth of the time", by_path < own_refits / 20)
 

@@ -15,6 +15,7 @@ from mercer.cli.fit import fit_command
 from mercer.cli.map import map_command
 from mercer.cli.predict import predict_command
 from mercer.cli.promise import promise_command
+from mercer.cli.relate import relate_command
 
 _HELP = """Maps of tables, diagnoses of learning problems, and kernel machines.
 
@@ -42,6 +43,7 @@ app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("certify")(certify_command)
 app.command("promise")(promise_command)
+app.command("relate")(relate_command)
 app.command("demo")(demo_command)
 
 

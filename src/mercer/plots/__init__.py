@@ -5,6 +5,7 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 """
 
 from mercer.plots.band import BandDisplay
+from mercer.plots.bound import BoundDisplay
 from mercer.plots.candidates import CandidatesDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
@@ -32,6 +33,7 @@ __all__ = [
     "FitDisplay",
     "BandDisplay",
     "GapDisplay",
+    "BoundDisplay",
     "LossDisplay",
     "RejectionDisplay",
     "CoefficientDisplay",
