@@ -25,6 +25,7 @@ from mercer.plots.maps import MapDisplay
 from mercer.plots.model_choice import ExplainedVarianceDisplay, ModelChoiceDisplay
 from mercer.plots.predictions import PredictionDisplay
 from mercer.plots.rejection import RejectionDisplay
+from mercer.plots.risk import NormRiskDisplay, RiskBoundsDisplay, RiskPathDisplay
 from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
 
@@ -54,4 +55,7 @@ __all__ = [
     "KernelKindsDisplay",
     "LearningCurveDisplay",
     "PredictionDisplay",
+    "RiskBoundsDisplay",
+    "RiskPathDisplay",
+    "NormRiskDisplay",
 ]
