@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,32 +43,8 @@ class ChoosingTuning:
 _TUNING = ChoosingTuning()
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """What was chosen on some of the rows, and the setting for all of them.
-
-    Attributes
-    ----------
-    best : Candidate
-        The model.
-    words, table : str, dict of lists
-        Why, and what it was chosen from.
-    interrupted : bool
-        Whether the choice was ended early: then the model is taken as it is.
-    basis, penalty : LatentBasis, float
-        For the fit to all rows.
-    """
-
-    best: Candidate
-    words: str
-    table: dict[str, list[Any]]
-    interrupted: bool
-    basis: LatentBasis
-    penalty: float
-
-
-def choose_model(settings: Settings, rows: PartlyKnown, some: Array, penalty: float, soft: bool, rng: Any) -> Chosen:
-    """Choose what settings leave open.
+def choice_of(settings: Settings, rows: PartlyKnown, some: Array, penalty: float, soft: bool, rng: Any) -> ModelChoice:
+    """The choice of what settings leave open.
 
     Parameters
     ----------
@@ -85,13 +61,12 @@ def choose_model(settings: Settings, rows: PartlyKnown, some: Array, penalty: fl
     """
     X, left = rows.X, settings.left_open
     m, some_rows = len(X), filled(X[some])
-    basis_for = cache(lambda space, width: settings.basis_for(space, m, width))
     numbers = range(1, min(_TUNING.most_components, X.shape[1]) + 1)
-    choice = ModelChoice(
+    return ModelChoice(
         rows.judged[some],
         some_rows,
-        basis_for,
-        lambda space: _starts(settings, space, m, some, some_rows),
+        cache(lambda space, width: settings.basis_for(space, m, width)),
+        partial(_starts, settings, m, some, some_rows),
         [_spaces(settings, q) for q in (numbers if settings.n_components is None else [settings.n_components])],
         None if "width" in left else ["auto" if settings.width is None else settings.width],
         PENALTIES if "penalty" in left else [penalty],
@@ -101,18 +76,20 @@ def choose_model(settings: Settings, rows: PartlyKnown, some: Array, penalty: fl
         callback=settings.callback,
         random_state=rng,
     )
-    best, words = choice.choose()
-    share, q, basis, width = len(some) / m, best.n_components, best.map.basis, best.width
-    if best.rung == "manifold":
-        if "width" in left and q > 1:
-            # More rows show finer structure; curves are smooth, and a smaller penalty is all that they need.
-            width = width * share ** (1.0 / (q + 4))
-            basis = basis_for(best.space, width)
-        if q == 2 and not isinstance(width, str):
-            most = int(np.clip(np.ceil(_TUNING.cells_per_width * PERIOD / np.min(width)), *_TUNING.cells))
-            basis = basis.with_cells(most)
+
+
+def setting_for_all(settings: Settings, m: int, best: Candidate, n_some: int) -> tuple[LatentBasis, float]:
+    """The basis and the penalty for m rows, given the best manifold of some of them."""
+    share, q, basis, width = n_some / m, best.n_components, best.map.basis, best.width
+    if "width" in settings.left_open and q > 1:
+        # More rows show finer structure; curves are smooth, and a smaller penalty is all that they need.
+        width = width * share ** (1.0 / (q + 4))
+        basis = settings.basis_for(best.space, m, width)
+    if q == 2 and not isinstance(width, str):
+        most = int(np.clip(np.ceil(_TUNING.cells_per_width * PERIOD / np.min(width)), *_TUNING.cells))
+        basis = basis.with_cells(most)
     # The same prior for all rows as for some: a penalty on the sum of the costs, not on their mean.
-    return Chosen(best, words, choice.table(), choice.interrupted, basis, best.penalty * share)
+    return basis, best.penalty * share
 
 
 def _spaces(settings: Settings, q: int) -> list[LatentSpace]:
@@ -122,7 +99,7 @@ def _spaces(settings: Settings, q: int) -> list[LatentSpace]:
     return [LatentSpace(("circle",) * n + ("interval",) * (q - n)) for n in range(q + 1)]
 
 
-def _starts(settings: Settings, space: LatentSpace, m: int, some: Array, some_rows: Array) -> dict[str, Array]:
+def _starts(settings: Settings, m: int, some: Array, some_rows: Array, space: LatentSpace) -> dict[str, Array]:
     """Coordinates of some of the rows, by the names of starts."""
     init = settings.init
     if not isinstance(init, str):

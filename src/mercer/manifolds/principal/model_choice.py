@@ -11,6 +11,7 @@ from mercer.losses.rows import SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace
+from mercer.manifolds.principal.affine_maps import affine_basis
 from mercer.manifolds.principal.choice.candidates import Candidate, density_of
 from mercer.manifolds.principal.choice.folds import Folds
 from mercer.manifolds.principal.choice.ladder import Ladder
@@ -91,10 +92,13 @@ class ModelChoice:
         folds = Folds.of(self.X, self.some_rows, self.basis_for, self.soft, self.random_state)
         search = ManifoldSearch(folds, self.starts_for, self.widths, self.penalties, self.drops_circles)
         ladder = Ladder(search, self.spaces, self.candidates.append)
+        for spaces in self.spaces:
+            affine_basis(spaces[0]).prepared()
         with Run[Candidate](Stopping(verbose=self.verbose), "Model choice", tell=self._tell) as run:
             steps = ladder.climb()
             setting = next(steps, None)
             while setting is not None:
+                self.basis_for(setting.space, setting.width).prepared(for_projection=not self.soft)
                 candidate = folds.manifold(setting)
                 if not setting.is_probe:
                     self.candidates.append(candidate)

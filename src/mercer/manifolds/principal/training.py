@@ -14,7 +14,7 @@ from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import Rotation, rotation_of
 from mercer.manifolds.latent.starts import filled, start_coordinates
 from mercer.manifolds.principal.affine_maps import unchanged_fit
-from mercer.manifolds.principal.choosing import choose_model
+from mercer.manifolds.principal.choosing import choice_of, setting_for_all
 from mercer.manifolds.principal.density import ManifoldDensity
 from mercer.manifolds.principal.fitting import fit_manifold, fit_path
 from mercer.manifolds.principal.missing import PartlyKnown
@@ -207,15 +207,18 @@ class _Trainer:
         whole = np.setdiff1d(some, self.rows.holes)
         if 2 * len(whole) >= len(some) and len(whole) >= TUNING.fewest_rows:
             some = whole
-        chosen = choose_model(self._settings, self.rows, some, self._penalty, self._soft, self._rng)
-        best = chosen.best
-        if best.rung == "manifold" and not chosen.interrupted:
+        choice = choice_of(self._settings, self.rows, some, self._penalty, self._soft, self._rng)
+        best, words = choice.choose()
+        if best.rung == "manifold" and not choice.interrupted:
+            basis, penalty = setting_for_all(self._settings, len(self.rows.X), best, len(some))
+            best.map.basis.with_cells(basis.space.n_cells).prepared()
             self.rows.fill(best.map)
-            fit = self._resumed(best.map, chosen.basis, chosen.penalty, best.variances[0])
+            fit = self._resumed(best.map, basis.prepared(for_projection=True), penalty, best.variances[0])
         else:
-            status = Status.INTERRUPTED if chosen.interrupted else Status.OPTIMAL
+            status = Status.INTERRUPTED if choice.interrupted else Status.OPTIMAL
+            best.map.basis.prepared(for_projection=True)
             fit = unchanged_fit(self.rows.X, best.map, best.penalty, status, kind=best.rung)
-        return self._described(fit, best.start or best.rung, chosen=chosen.words, candidates=chosen.table)
+        return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
 
     # Given settings --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from mercer.arrays import Array
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace
-from mercer.manifolds.principal.affine_maps import affine_basis, constant_map, normal_density, principal_map
+from mercer.manifolds.principal.affine_maps import constant_map, normal_density, principal_map
 from mercer.manifolds.principal.choice.candidates import Candidate, Setting, gain_of
 from mercer.manifolds.principal.choice.tuning import TUNING
 from mercer.manifolds.principal.density import ManifoldDensity
@@ -80,8 +81,9 @@ class Folds:
 
     def manifold(self, setting: Setting) -> Candidate:
         """The manifold of a setting: its maps, and the densities of the rows that are held out."""
-        basis = self.basis_for(setting.space, setting.width).prepared()
-        results = self._in_each(lambda fold: self._fitted(setting, basis, fold), 1 if setting.is_probe else None)
+        basis = self.basis_for(setting.space, setting.width)
+        n_folds = 1 if setting.is_probe else len(self.training)
+        results = self._in_each(partial(self._fitted, setting, basis), n_folds)
         maps, variances, densities = (list(values) for values in zip(*results, strict=True))
         return Candidate(
             "manifold", setting.space, setting.width, setting.penalty, setting.start, maps, variances,
@@ -89,19 +91,20 @@ class Folds:
         )  # fmt: skip
 
     def _flat(self, rung: str, map_of: Callable[[Array, LatentSpace], LatentMap], space: LatentSpace) -> Candidate:
-        def fit(fold: int) -> tuple[LatentMap, float, Array]:
+        def fit(results: list[Any], fold: int, _: None) -> None:
             f = map_of(self.complete[self.positions[fold]], space)
             density = ManifoldDensity.of(self.training[fold], f)
-            return f, density.variance, density.log_density(self.test[fold])
+            results[fold] = f, density.variance, density.log_density(self.test[fold])
 
-        affine_basis(space).prepared()
-        maps, variances, densities = (list(values) for values in zip(*self._in_each(fit), strict=True))
+        maps, variances, densities = (
+            list(values) for values in zip(*self._in_each(fit, len(self.training)), strict=True)
+        )
         everything = map_of(self.complete, space)
         return Candidate(
             rung, space, np.nan, np.nan, "", maps, variances, np.concatenate(densities), everything
         )  # fmt: skip
 
-    def _fitted(self, setting: Setting, basis: LatentBasis, fold: int) -> tuple[LatentMap, float, Array]:
+    def _fitted(self, setting: Setting, basis: LatentBasis, results: list[Any], fold: int, _: None) -> None:
         rows, before, is_map = self.training[fold], setting.before, isinstance(setting.before, Candidate)
         start = before.maps[fold] if is_map else before[fold]
         variance = before.variances[fold] if is_map else None
@@ -117,17 +120,10 @@ class Folds:
             hard = fit_manifold(rows, start, basis, setting.penalty, max_iter=end.max_iter, tol=end.tol)
             raise_if_interrupted(hard.status)
             f, density = hard.map, ManifoldDensity.of(rows, hard.map, variance)
-        return f, density.variance, density.log_density(self.test[fold])
+        results[fold] = f, density.variance, density.log_density(self.test[fold])
 
-    def _in_each(self, fit: Callable[[int], Any], n: int | None = None) -> list[Any]:
-        """Results of the folds, or of the first of them; several at the same time, each on one thread."""
-        n = len(self.training) if n is None else n
-        if n == 1:
-            return [fit(0)]
-        results: list[Any] = [None] * n
-
-        def work(fold: int, _: None) -> None:
-            results[fold] = fit(fold)
-
-        run_threaded(work, range(n), lambda: None, allowed_threads())
+    def _in_each(self, fit: Callable[[list[Any], int, None], None], n_folds: int) -> list[Any]:
+        """Results of folds; several at the same time, each on one thread."""
+        results: list[Any] = [None] * n_folds
+        run_threaded(partial(fit, results), range(n_folds), lambda: None, 1 if n_folds == 1 else allowed_threads())
         return results
