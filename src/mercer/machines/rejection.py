@@ -23,11 +23,9 @@ from sklearn.utils.validation import (
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.samples import is_positive
 from mercer.machines.uninterrupted import Uninterrupted
+from mercer.rounding import EQUAL
 
 Array = NDArray[Any]
-
-# Sums of weights that are equal but for rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ class RejectionCurve:
 
     def _first(self, shares: Array, least: Any, name: str) -> Rejection:
         wanted = _checked_share(least, name, "RejectionCurve")
-        i = min(int(np.searchsorted(shares, wanted * (1 - _ROUNDING))), len(shares) - 1)
+        i = min(int(np.searchsorted(shares, wanted * (1 - EQUAL))), len(shares) - 1)
         parts = (self.thresholds, self.efficiency, self.purity, self.coverage)
         return Rejection(*(float(part[i]) for part in parts))
 
