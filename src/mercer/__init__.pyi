@@ -20,8 +20,9 @@ from mercer import (
     report,
     solvers,
 )
-from mercer.components import KernelFeatureAnalysis, KernelPCA
+from mercer.components import KernelCCA, KernelFeatureAnalysis, KernelPCA
 from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from mercer.information import KernelCritic
 from mercer.machines import (
     CellMachine,
     KernelRidge,
@@ -53,7 +54,8 @@ __all__ = [
     "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",
-    "KernelPCA", "KernelFeatureAnalysis", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
+    "KernelPCA", "KernelFeatureAnalysis", "KernelCCA",
+    "KernelCritic", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
     "VectorQuantizer", "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
     "UnsupervisedKernelRegression", "DensityClassifier",
 ]  # fmt: skip

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mercer.kernels.blas import allowed_threads
-from mercer.kernels.tiles import run_threaded
+from mercer.threads import allowed_threads, run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 
@@ -143,9 +142,9 @@ class ArrayRows:
         return [None if table is None else table[self._blocks[number]] for table in self._tables]
 
     def _run(self, work: Callable[[Any], None]) -> None:
-        numbers: Any = range(len(self._blocks))
         n_threads = min(allowed_threads(), len(self._blocks))
-        run_threaded(lambda number, _: work(number), numbers, lambda: None, n_threads)
+        with single_threaded_blas:  # also on one thread: sums do not depend on how many there are
+            run_threaded(lambda number, _: work(number), range(len(self._blocks)), lambda: None, n_threads)
 
 
 def column_means(rows: Rows) -> Array:

@@ -8,6 +8,8 @@ from sklearn.utils import get_tags
 from mercer import (
     CellMachine,
     DiffusionMap,
+    KernelCCA,
+    KernelCritic,
     KernelFeatureAnalysis,
     KernelPCA,
     KernelPCClassifier,
@@ -49,6 +51,8 @@ ESTIMATORS = [
     RejectingClassifier(SupportVectorClassifier(Linear())),
     KernelPCA(2),
     KernelPCA(2, eigen_solver="lanczos", random_state=0),
+    KernelCCA(1, penalty=1e-3),
+    KernelCritic(rank=5, penalty=0.1, warm_start=True),
     KernelFeatureAnalysis(2),
     RelevantDimensions(),
     KernelPCRegressor(),

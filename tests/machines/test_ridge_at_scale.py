@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import KernelRidge
 from mercer.kernels import Exponential, Gaussian, Multiquadric, Precomputed, ThinPlate, WeightedDegree
 from mercer.kernels.gram import Gram
+from mercer.kernels.gram.matrix import FormedMatrix
 from tests.contracts.all_problems import indefinite_matrix, rows, smooth_targets
 
 N = 400
@@ -136,9 +137,11 @@ def test_matrices_that_are_slow_to_multiply_are_formed(penalties, monkeypatch):
     model = iterative(Gaussian(3.0), penalties=penalties)
     expected = clone(model).fit(wide, y)
     taken = []
-    monkeypatch.setattr(Gram, "for_products", lambda gram, memory: taken.append(gram.toarray()) or taken[-1])
+    monkeypatch.setattr(
+        Gram, "for_products", lambda gram, memory: taken.append(FormedMatrix(gram.toarray())) or taken[-1]
+    )
     formed = clone(model).fit(wide, y)
-    sizes = [len(K) for K in taken]
+    sizes = [len(K.formed) for K in taken]
     assert sizes == ([N] if penalties == 0.1 else [N // 2, N])  # without the rows that are held out, and with them
     assert formed.penalty_ == expected.penalty_
     np.testing.assert_allclose(formed.predict(wide), expected.predict(wide), atol=1e-5)

@@ -10,8 +10,9 @@ from mercer.datasets import make_arc, make_s_sheet
 from mercer.kernels import L1
 from mercer.manifolds import DensityClassifier
 from mercer.manifolds.principal.sparse import sparse_coefficients
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import PassTuning
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 
@@ -93,11 +94,10 @@ def test_classifiers_of_maps(tmp_path):
 @pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
 @pytest.mark.parametrize("columns", [3, 60], ids=["vectors", "inner products"])
 @pytest.mark.parametrize("most_pairs", [2**26, 100])  # with lists of neighbours, and by cells
-def test_objectives_of_kernel_regression(density_kernel, columns, most_pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.manifolds.ukr.quartic._MOST_PAIRS", most_pairs)
+def test_objectives_of_kernel_regression(density_kernel, columns, most_pairs, tmp_path):
     rng = np.random.default_rng(0)
     Z, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, columns))
-    objective = LatentObjective(data_targets(Y), density_kernel, 2)
+    objective = LatentProblem(data_targets(Y), density_kernel, 2, tuning=PassTuning(most_pairs=most_pairs))
     loaded, places = mapped(tmp_path, (objective, Z))
     value, gradient = objective.value_and_gradient(Z)
     found, slopes = loaded.value_and_gradient(places)

@@ -12,9 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import KernelPCA, UnsupervisedKernelRegression
 from mercer.datasets import make_arc, make_s_sheet, make_spiral
 from mercer.kernels import L1, FromFunction, Gaussian, Linear, Multiquadric, Precomputed, ThinPlate, WeightedDegree
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets
 from tests.manifolds.latent.test_starts import alignment
+from tests.manifolds.ukr.tuned import tuned
 
 ARC, ANGLES = make_arc(100, angle=4.0, noise=0.05, random_state=0)
 SHEET, PLACES = make_s_sheet(120, noise=0.03, random_state=0)
@@ -54,8 +55,8 @@ def test_errors_are_those_of_the_objectives():
     model = curve(n_excluded=4).fit(ARC)
     targets = data_targets(ARC)
     assert model.n_excluded_ == 4
-    assert model.objective_ == pytest.approx(LatentObjective(targets, n_excluded=4).value(model.embedding_), rel=1e-9)
-    single = LatentObjective(targets).value(model.embedding_)
+    assert model.objective_ == pytest.approx(LatentProblem(targets, n_excluded=4).value(model.embedding_), rel=1e-9)
+    single = LatentProblem(targets).value(model.embedding_)
     assert model.leave_one_out_error_ == pytest.approx(single, rel=1e-9)
     explicit = []
     for i, z in enumerate(model.embedding_[:, 0]):
@@ -215,7 +216,7 @@ def test_feature_spaces(kernel):
     Z = model.transform(rows)
     np.testing.assert_allclose(np.linalg.norm(model.inverse_transform(Z), axis=1), 1, atol=0.12)
     products = model.inner_products(rows, Z)
-    weights = LatentObjective(data_targets(ARC)).weights(Z, model.embedding_)
+    weights = LatentProblem(data_targets(ARC)).density.weights(Z, model.embedding_)
     np.testing.assert_allclose(products, kernel(rows, ARC) @ weights, rtol=1e-9)
     # ||Φ(x) - f(z)||² by inner products alone.
     own = kernel.diag(rows) - 2 * np.diag(products) + np.einsum("ij,ik,kj->j", weights, kernel(ARC), weights)
@@ -291,25 +292,22 @@ def test_homotopy_of_a_warm_start():
     assert model.history_[0] > before
 
 
-def test_a_fit_that_has_not_converged_says_so(monkeypatch):
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._MAX_ITER", 25)
+def test_a_fit_that_has_not_converged_says_so():
     with pytest.warns(ConvergenceWarning, match="did not converge in 25 iterations; raise max_iter or tol, or fit"):
-        curve(tol=1e-9).fit(ARC)
+        tuned(curve(tol=1e-9), max_iter=25).fit(ARC)
     with pytest.warns(ConvergenceWarning, match="With leave-one-out, more iterations also follow the noise"):
-        curve(objective="leave_one_out", tol=1e-9).fit(ARC)
+        tuned(curve(objective="leave_one_out", tol=1e-9), max_iter=25).fit(ARC)
 
 
-def test_a_fit_by_way_of_a_sample_converges_where_the_sample_does(monkeypatch):
+def test_a_fit_by_way_of_a_sample_converges_where_the_sample_does():
     X, _ = make_arc(400, angle=4.0, noise=0.05, random_state=0)
-    monkeypatch.setattr("mercer.manifolds.ukr.search.START_ROWS", 100)
-    model = curve(density_kernel="quartic").fit(X)
+    model = tuned(curve(density_kernel="quartic"), start_rows=100).fit(X)
     assert model.status_ == "optimal"
     assert model.n_iter_ <= 20
     with pytest.warns(ConvergenceWarning, match="did not converge in 8 iterations"):
-        curve(density_kernel="quartic", max_iter=8).fit(X)
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._MAX_ITER", 25)
+        tuned(curve(density_kernel="quartic", max_iter=8), start_rows=100).fit(X)
     with pytest.warns(ConvergenceWarning, match="did not converge in 25 iterations"):
-        curve(density_kernel="quartic", tol=1e-9).fit(X)
+        tuned(curve(density_kernel="quartic", tol=1e-9), start_rows=100, max_iter=25).fit(X)
 
 
 def test_warm_start_callback_and_max_iter():
@@ -383,14 +381,14 @@ def test_many_rows_are_fitted_by_way_of_a_sample():
 
 @pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_circles_by_way_of_a_sample_are_like_those_at_once(monkeypatch, density_kernel, missing):
+def test_circles_by_way_of_a_sample_are_like_those_at_once(density_kernel, missing):
     X, t = make_arc(600, noise=0.05, random_state=0)
     X = np.column_stack([X, X, X])  # what is missing can be told from what is there
     hidden = np.random.default_rng(0).random(X.shape) < missing
     aligned, errors = [], []
     for n_start in (600, 200):
-        monkeypatch.setattr("mercer.manifolds.ukr.search.START_ROWS", n_start)
-        model = curve(density_kernel=density_kernel, topology="circle").fit(np.where(hidden, np.nan, X))
+        model = tuned(curve(density_kernel=density_kernel, topology="circle"), start_rows=n_start)
+        model.fit(np.where(hidden, np.nan, X))
         aligned.append(alignment(np.pi * model.embedding_[:, 0], t))
         errors.append(np.mean((model.inverse_transform(model.embedding_) - X) ** 2))
     assert aligned[1] > aligned[0] - 0.02

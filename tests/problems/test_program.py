@@ -233,7 +233,7 @@ def test_low_rank_certificate_bounds_the_exact_program(loss, tol):
 
 def test_programs_without_a_quadratic_part():
     program = make(EpsilonInsensitive(0.1), 2.0, regularizer=L1Coefficients())
-    assert program.gram is None
+    assert program.gram.is_zero
     d = np.zeros(N + 1)
     d[-1] = 0.5
     np.testing.assert_array_equal(program.fitted(np.ones(N), d), 0.5)

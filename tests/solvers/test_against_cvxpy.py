@@ -158,9 +158,9 @@ def test_block_of_a_solution_solves_its_own_program(kernel, loss, X):
     block, rest = np.arange(0, N, 2), np.arange(1, N, 2)
     of_block = replace(
         program,
-        gram=program.gram[np.ix_(block, block)],
+        gram=program.gram.block(block, block),
         columns=columns[block],
-        y=program.y[block] - program.gram[np.ix_(block, rest)] @ whole.B[rest],
+        y=program.y[block] - program.gram.block(block, rest) @ whole.B[rest],
         sign=program.sign[block],
         loss=loss.restricted_to(block),
         C_below=program.C_below[block],

@@ -261,10 +261,10 @@ def test_descend_equals_its_plain_twin():
     problem = program(EpsilonInsensitive(0.1), n=40, formed=True)
     box = Box(problem)
     B, g = np.zeros(40), -problem.y.copy()
-    n_steps, violation = descend(problem.gram, 0, g, B, box.rows, 1, 0.0, 25)
+    n_steps, violation = descend(problem.gram.formed, 0, g, B, box.rows, 1, 0.0, 25)
     twin, gradient = np.zeros(40), -problem.y.copy()
     for _ in range(25):
-        _plain_step(problem.gram, gradient, twin, box)
+        _plain_step(problem.gram.formed, gradient, twin, box)
     assert n_steps == 25
     np.testing.assert_allclose(violation, slow_box.violation_of(box, twin, gradient), rtol=1e-10)
     np.testing.assert_allclose(B, twin, atol=1e-12)
@@ -297,9 +297,9 @@ def _plain_step(K, g, B, box):
 def test_active_set_finds_the_optimum_that_pairs_come_near(loss, paired, precision):
     problem = program(loss, C=10.0, n=60, columns=int(paired), formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
-    descend(problem.gram, 0, g, B, box.rows, int(paired), 1e-3, 100_000)
+    descend(problem.gram.formed, 0, g, B, box.rows, int(paired), 1e-3, 100_000)
     system = FreeSystem(precision)
-    assert solve_by_active_set(problem.gram, g, B, box.rows, n_sums=int(paired), slack=1e-5, system=system)
+    assert solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=int(paired), slack=1e-5, system=system)
     assert abs(B.sum()) < 1e-9 or not paired
     assert np.all(box.low <= B)
     assert np.all(box.high >= B)
@@ -315,7 +315,7 @@ def test_active_set_that_is_far_from_the_optimum_changes_nothing():
     g = problem.gram @ B - problem.y
     before = B.copy(), g.copy()
     system = FreeSystem(1e-7)
-    assert not solve_by_active_set(problem.gram, g, B, box.rows, n_sums=1, slack=0.0, system=system)
+    assert not solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=1, slack=0.0, system=system)
     np.testing.assert_array_equal((B, g), before)
 
 
@@ -323,7 +323,7 @@ def test_active_set_gives_up_where_it_cannot_solve():
     problem = program(EpsilonInsensitive(0.1), C=10.0, n=60, formed=True)
     box, B, g = Box(problem), np.zeros(60), -problem.y.copy()
     system = FreeSystem(1e-7)  # no variable is free
-    assert not solve_by_active_set(problem.gram, g, B, box.rows, n_sums=1, slack=0.0, system=system)
+    assert not solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=1, slack=0.0, system=system)
     B[:2] = 1.0, -1.0
     indefinite = np.ones((60, 60)) - 2 * np.eye(60)
     assert not solve_by_active_set(indefinite, g, B, box.rows, n_sums=1, slack=0.0, system=system)

@@ -12,7 +12,13 @@ from typing import Any
 
 # A module must not have the name of something that it defines: it would hide it.
 _MODULES = {
+    "certificates": (
+        "PacBayes", "bernstein_bound", "binomial_bound", "compression_bound", "kl_inverse", "pac_bayes_bound",
+        "samples_for_promise",
+    ),
     "classes": ("FiniteClass", "KernelBall", "KernelHull", "Offsets", "PseudoDimension", "VCClass"),
+    "constrained": ("constrained_machine",),
+    "contributions": ("xi_alpha",),
     "covers": ("ball_entropy_number", "ball_log_covering", "hull_log_covering", "lipschitz_hull_log_covering"),
     "deviations": (
         "Deviation", "deviation", "fat_log_covering", "hoeffding", "hoeffding_samples", "log_growth",
@@ -27,6 +33,8 @@ _MODULES = {
         "EntropyRate", "ExponentialDecay", "PolynomialDecay", "entropy_rate", "gaussian_entropy_number",
         "learning_rate",
     ),
+    "risk": ("RiskBound", "RiskBounds", "risk_bounds"),
+    "selection": ("RiskPath", "structural_risk_path"),
     "shattering": ("shattering_functions", "shattering_margin"),
     "sparse": ("interval_sparse_approximation_bound", "sparse_approximation_bound"),
     "spectra": ("periodic_spectrum", "shell_counts"),

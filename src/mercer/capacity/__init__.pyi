@@ -1,6 +1,17 @@
 """What type checkers see of `mercer.capacity`: at run time its names are imported when they are first used."""
 
+from mercer.capacity.certificates import (
+    PacBayes,
+    bernstein_bound,
+    binomial_bound,
+    compression_bound,
+    kl_inverse,
+    pac_bayes_bound,
+    samples_for_promise,
+)
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
+from mercer.capacity.constrained import constrained_machine
+from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
     ball_entropy_number,
     ball_log_covering,
@@ -33,18 +44,29 @@ from mercer.capacity.rates import (
     gaussian_entropy_number,
     learning_rate,
 )
+from mercer.capacity.risk import RiskBound, RiskBounds, risk_bounds
+from mercer.capacity.selection import RiskPath, structural_risk_path
 from mercer.capacity.shattering import shattering_functions, shattering_margin
 from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
 from mercer.capacity.spectrum import Spectrum
 
 __all__ = [
+    "PacBayes",
+    "bernstein_bound",
+    "binomial_bound",
+    "compression_bound",
+    "kl_inverse",
+    "pac_bayes_bound",
+    "samples_for_promise",
     "FiniteClass",
     "KernelBall",
     "KernelHull",
     "Offsets",
     "PseudoDimension",
     "VCClass",
+    "constrained_machine",
+    "xi_alpha",
     "ball_entropy_number",
     "ball_log_covering",
     "hull_log_covering",
@@ -82,6 +104,11 @@ __all__ = [
     "entropy_rate",
     "gaussian_entropy_number",
     "learning_rate",
+    "RiskBound",
+    "RiskBounds",
+    "risk_bounds",
+    "RiskPath",
+    "structural_risk_path",
     "shattering_functions",
     "shattering_margin",
     "interval_sparse_approximation_bound",

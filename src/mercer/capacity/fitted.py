@@ -103,7 +103,7 @@ class Signed:
     def block(self, rows: Array, columns: Array) -> Array:
         """A part of S K S."""
         signs = self.program.sign
-        return (signs[rows, None] * block_of(self.program.gram, rows, columns)) * signs[columns]
+        return (signs[rows, None] * self.program.gram.block(rows, columns)) * signs[columns]
 
     def diagonal(self, rows: Array) -> Array:
         """Entries k(x, x) of some rows."""
@@ -129,15 +129,7 @@ def size_of(program: KernelProgram) -> float:
     if not program.conditional:
         return float(np.mean(program.diagonal))
     some = np.unique(np.linspace(0, len(program.y) - 1, _N_LOOKED_AT).astype(np.intp))
-    return float(np.mean(np.abs(block_of(program.gram, some, some))))
-
-
-def block_of(gram: Any, rows: Array, columns: Array) -> Array:
-    """Some rows and columns of a Gram matrix: an array, a low-rank factor, or an operator."""
-    if isinstance(gram, np.ndarray):
-        return gram[np.ix_(rows, columns)]
-    factor = getattr(gram, "factor", None)
-    return gram.block(rows, columns) if factor is None else factor[rows] @ factor[columns].T
+    return float(np.mean(np.abs(program.gram.block(some, some))))
 
 
 def pieces(program: KernelProgram) -> tuple[Array, Array, Array, Array]:

@@ -135,7 +135,7 @@ def _is_linear(program: KernelProgram) -> bool:
 def _refuse_other_programs(machine: Any, parts: list[FittedProgram], method: str) -> None:
     """Refuse programs whose dual variables are not coefficients, or that have variables of their own."""
     program, name = parts[0].program, type(machine).__name__
-    if program.gram is None or not _has_own_gram(machine):
+    if program.gram.is_zero or not _has_own_gram(machine):
         raise ValueError(
             f"regularizer of {name} must be 'rkhs' or 'mixed' for the method {method!r}, got "
             f"{machine.regularizer!r}: a row that is left out takes its kernel function with it; take method='refit'."
@@ -182,7 +182,7 @@ def _refitted(machine: Any, X: Any, y: Any, sample_weight: Any, parts: list[Fitt
     B = twin.dual_point_.reshape(len(twin.dual_point_), -1)
     matters = np.any(np.abs(B) > _NOTHING * np.abs(B).max(initial=0.0), axis=1)
     program = parts[0].program
-    if program.budget is not None or np.any(program.target) or program.gram is None:
+    if program.budget is not None or np.any(program.target) or program.gram.is_zero:
         matters[:] = True
     predictions = _decision(twin, X).reshape(_n_rows(X), -1).copy()
     rows = parts[0].rows[matters]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import feature_map
@@ -35,9 +36,8 @@ def rows_for(kernel: Kernel | None, rows: Any, name: str) -> Any:
     """Rows as a kernel takes them: tables of numbers in double precision, one column as such a table, or objects."""
     if kernel is not None and not kernel.takes_vectors:
         return indexable_rows(rows)
-    if np.ndim(rows) == 1 and not hasattr(rows, "toarray"):
-        rows = np.reshape(np.asarray(rows), (-1, 1))
-    return check_array(rows, accept_sparse="csr", dtype=np.float64, input_name=name)
+    rows = check_array(rows, accept_sparse="csr", dtype=np.float64, ensure_2d=False, input_name=name)
+    return rows.reshape(-1, 1) if rows.ndim == 1 else rows
 
 
 def n_rows(rows: Any) -> int:
@@ -76,3 +76,42 @@ def features_of_pairs(
     check_pairs(sides[0][1], sides[1][1], owner, least)
     F, G = (feature_map(kernel_for(kernel, rows), rows, rank, random_state).features(rows) for kernel, rows in sides)
     return F, G
+
+
+class PairEstimator(BaseEstimator):
+    """Base of estimators of pairs of rows, with a kernel for each side.
+
+    A fit stores `kernels_`, a pair. X is validated as scikit-learn does it; Y is any rows that its kernel takes, or one
+    column.
+    """
+
+    kernels: Any
+
+    def _pairs(self, X: Any, Y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Any]:
+        """Validated rows of both sides; with `reset` their kernels are stored, too."""
+        owner = type(self).__name__
+        if Y is None:
+            raise ValueError(
+                f"{owner} requires y to be passed, but the target y is None; give the other side of the pairs."
+            )
+        kernels = paired_kernels(self.kernels, owner)
+        X, Y = self._left(X, reset=reset), rows_for(kernels[1], Y, "Y")
+        check_pairs(X, Y, owner, least)
+        if reset:
+            self.kernels_ = kernel_for(kernels[0], X), kernel_for(kernels[1], Y)
+        return X, Y
+
+    def _left(self, X: Any, *, reset: bool) -> Any:
+        """Validated rows of the left side."""
+        kernel = paired_kernels(self.kernels, type(self).__name__)[0]
+        if kernel is not None and not kernel.takes_vectors:
+            return indexable_rows(X)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        kernels = self.kernels if isinstance(self.kernels, tuple | list) else [self.kernels]
+        tags.input_tags.sparse = all(kernel is None or getattr(kernel, "takes_sparse", False) for kernel in kernels[:1])
+        return tags

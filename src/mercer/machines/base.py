@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Gaussian, Kernel, distinct_rows
-from mercer.kernels.gram import incomplete_cholesky
+from mercer.kernels.gram import GramMatrix, incomplete_cholesky
 from mercer.losses import Loss
 from mercer.machines.attributes import DerivedAttributes
 from mercer.machines.certified import Certified
@@ -177,7 +177,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
             solver = self.solver if isinstance(self.solver, Solver) else SOLVERS[self.solver_]
             self._check_memory(solver.n_matrices(program), len(program.y), f"the solver {str(self.solver_)!r}")
             if solver.needs_matrix and not program.in_memory:
-                program = replace(program, gram=task.matrix.formed)
+                program = replace(program, gram=task.matrix.in_memory)
             to_the_last_digits = solver.reaches_rounding and len(program.y) < FEW_SAMPLES
             result = solver.solve(
                 program,
@@ -211,11 +211,11 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         regularizer = as_regularizer(self.regularizer).restricted_to(training.used)
         if regularizer.needs_matrix:
             self._check_memory(_N_MATRICES, len(training.used), f"the regularizer {regularizer!r}")
-        gram: Any = matrix.formed if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
+        gram: GramMatrix = matrix.in_memory if self.kernel_.pairwise or regularizer.needs_matrix else matrix.operator
         if self.low_rank_tol is not None:
             gram = incomplete_cholesky(self.kernel_, training.X, tol=self.low_rank_tol, verbose=self.verbose)
         penalty = regularizer.penalty(gram, columns)
-        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if penalty.gram is not None else ()
+        priced = self._part.polynomials[penalty.bounds[self._part.polynomials] > 0] if not penalty.gram.is_zero else ()
         if len(priced):
             raise ValueError(
                 f"regularizer of {type(self).__name__} must leave the polynomials of {self.kernel_!r} free, got "

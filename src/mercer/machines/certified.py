@@ -121,7 +121,7 @@ class Certified:
             )
         task: Task = twin._task(training)
         stored, parametric = self._solution(points.shape[1])
-        if len(parametric) + (task.programs[0].gram is None) * len(points) != task.programs[0].columns.shape[1]:
+        if len(parametric) + (task.programs[0].gram.is_zero) * len(points) != task.programs[0].columns.shape[1]:
             raise ValueError(
                 f"Parameters of {type(self).__name__} must be those of the fit for its certificate, got "
                 f"{self.parametric!r} as the parametric part, which has other columns; set it back, or fit again."
@@ -133,7 +133,7 @@ class Certified:
                 program,
                 training.used,
                 point,
-                np.concatenate([a, d]) if program.gram is None else d,
+                np.concatenate([a, d]) if program.gram.is_zero else d,
                 task.certificate(program, a, d, point),
             )
             for program, a, d, point in zip(task.programs, coef.T, parametric.T, points.T, strict=True)

@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError
 
 from mercer.kernels import Kernel
 from mercer.kernels.given import precision_of
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.solvers.cholesky import Cholesky
 
 Array = NDArray[Any]
@@ -30,7 +30,7 @@ class TrainingMatrix:
     ----------
     operator : Gram
         For solvers that never form it.
-    formed : array
+    in_memory : FormedMatrix
         The matrix, computed once.
     rounding : float
         About the norm of the errors in the matrix; of importance for one that was given in low precision.
@@ -50,12 +50,12 @@ class TrainingMatrix:
         self.rounding = self.precision / np.sqrt(3.0) * float(np.linalg.norm(rows, axis=1).max(initial=0.0))
 
     @cached_property
-    def formed(self) -> Array:
+    def in_memory(self) -> FormedMatrix:
         """The whole matrix; a precomputed one is refused if it is indefinite where that matters."""
         K = self.operator.toarray(np.float64)
         if self._needs_positive and self._kernel.needs_test:
             _refuse_indefinite(K, max(_LEAST_NEGATIVE, 100 * self.precision))
-        return K
+        return FormedMatrix(K)
 
 
 def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from mercer.kernels import Kernel, distinct_rows
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import Gram, GramMatrix
 from mercer.losses import Squared
 from mercer.machines.samples import rows_in_use
 from mercer.problems import KernelProgram
@@ -67,7 +67,7 @@ class Samples:
         total = np.sum(self.weight[:, None] * residuals**2) + np.sum(self.scatter)
         return float(np.sqrt(total / (self.weight.sum() * self.targets.shape[1])))
 
-    def programs(self, kernel: Kernel, gram: Any, Phi: Array, penalty: float) -> list[KernelProgram]:
+    def programs(self, kernel: Kernel, gram: GramMatrix, Phi: Array, penalty: float) -> list[KernelProgram]:
         """The program of each target, with Φ unpenalised."""
         form, C = RKHSNorm().penalty(gram, Phi), self.weight / penalty
         return [KernelProgram.build(form, y, Squared(), C, conditional=bool(kernel.order)) for y in self.targets.T]

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.losses import Squared
 from mercer.machines.base import KernelMachine
 from mercer.machines.penalty_search import PenaltySearch, Samples
@@ -154,7 +154,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         for error in ("leave_one_out_error_", "validation_error_"):
             self.__dict__.pop(error, None)  # of an earlier fit by another solver
         if self.solver_ == "eigen":
-            fits = self._by_eigen(matrix.formed, Phi, samples)
+            fits = self._by_eigen(matrix.in_memory.formed, Phi, samples)
         else:
             fits = self._by_conjugate_gradients(X, matrix.operator, matrix.rounding, Phi, samples)
         if len(rows) < len(training.used):
@@ -208,7 +208,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.penalty_ = float(self.penalties_[np.argmin(self.leave_one_out_error_)])
         B = root * (basis @ (z / _raised(values, self.penalty_)[:, None]))
         d = np.linalg.lstsq(root * Phi, root * (targets - K @ B) - self.penalty_ * B / root, rcond=None)[0]
-        programs = samples.programs(self.kernel_, K, Phi, self.penalty_)
+        programs = samples.programs(self.kernel_, FormedMatrix(K), Phi, self.penalty_)
         return [_direct(*solution, self.tol) for solution in zip(programs, B.T, d.T, strict=True)]
 
     def _by_conjugate_gradients(

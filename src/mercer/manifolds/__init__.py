@@ -20,6 +20,7 @@ from mercer.manifolds.principal.projection import Projection, project
 from mercer.manifolds.principal.soft import SoftMap, hard_end, soft_fit, soft_map
 from mercer.manifolds.principal.sparse import sparse_coefficients
 from mercer.manifolds.principal.starts import best_start
+from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity, QuarticDensity
 from mercer.manifolds.unsupervised_kernel_regression import UnsupervisedKernelRegression
 
 __all__ = [
@@ -30,5 +31,5 @@ __all__ = [
     "Cells", "ManifoldDensity", "SoftMap", "soft_map", "soft_fit", "hard_end", "Candidate", "ModelChoice",
     "PrincipalCurve", "Polyline", "SmoothingSpline", "LocalLinear",
     "GenerativeTopographicMap", "GridMixture",
-    "UnsupervisedKernelRegression", "DensityClassifier",
+    "UnsupervisedKernelRegression", "DensityKernel", "GaussianDensity", "QuarticDensity", "DensityClassifier",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.components import fixed_point_preimages
@@ -25,20 +25,18 @@ from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
-from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import RowProjection, SurfaceProjection, SurfaceProjector
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows, count_of, some_of
-from mercer.manifolds.ukr.settings import OWNER, Settings, settings_of
+from mercer.manifolds.ukr.settings import OWNER, settings_of
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.training import Training, train
+from mercer.manifolds.ukr.tuning import TUNING, Tuning
 from mercer.manifolds.ukr.units import LatentUnits
+from mercer.running import Status, raise_if_interrupted, unless_interrupted
 
 Array = NDArray[Any]
 
 _FEWEST_ROWS = 4
-# Of more rows than the first number so many make the surface as the second, and the others are projected on it: on new
-# rows of a sheet in 30 columns that loses 1.44 % instead of 1.43 % with twice as many, in two thirds of the time.
-MOST_REGRESSED, _REGRESSED = 20_000, 10_000
 # Columns of the table of starts that are values of the objective.
 _ERRORS = {"objective", "leave_one_out_error", "descended"}
 
@@ -54,7 +52,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     ----------
     n_components : int
         Number of latent coordinates.
-    density_kernel : {"gaussian", "quartic"}
+    density_kernel : {"gaussian", "quartic"} or DensityKernel
         K: exp(-||z||²/2), or (1 - ||z||²)² within distance 1, which is sparse: for many rows.
     feature_kernel : Kernel, optional
         Surface in the feature space of a kernel, positive definite or conditionally so of order 1: `L1` for absolute
@@ -202,11 +200,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     True
     """
 
+    # Subclasses may go another way.
+    _tuning: Tuning = TUNING
+
     def __init__(
         self,
         n_components: int = 2,
         *,
-        density_kernel: str = "gaussian",
+        density_kernel: Any = "gaussian",
         feature_kernel: Any = None,
         objective: str = "auto",
         n_excluded: Any = "auto",
@@ -244,19 +245,17 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit latent points to the rows of X; y is ignored."""
         X, dtype = self._rows(X, reset=True)
-        settings = settings_of(self.get_params(deep=False), count_of(X))
+        settings = settings_of(self, count_of(X), self._tuning)
         self._check_components(settings.space.n_dims, X)
-        parameters, kernel = {**self.get_params(deep=False), "callback": self._told()}, self.feature_kernel
-        some = self._regressed(settings, count_of(X))
-        part = X if some is None else X[some]
-        if some is not None:
-            settings = settings_of(parameters, len(some))
+        settings, some, part = replace(settings, callback=self._told()), None, X
+        if settings.n_rows < count_of(X):
+            some, part = ArrayRows(X).sample(settings.n_rows, self.random_state)
+        kernel = self.feature_kernel
         rows: Any = DataRows(part) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
-        previous = self._previous(count_of(X), some, settings.space)
-        self._store(train(parameters, settings, rows, previous), rows, dtype)
+        self._store(train(settings, rows, self._previous(count_of(X), some, settings.space)), rows, dtype)
         if some is not None:
             self._place_others(X, some, dtype)
-        if self.status_ == "max_iter":
+        if self.status_ == Status.MAX_ITER:
             remedy = "raise max_iter or tol, or fit again with warm_start=True."
             if not self.n_excluded_:
                 remedy += " With leave-one-out, more iterations also follow the noise more closely."
@@ -266,13 +265,6 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
                 stacklevel=2,
             )
         return self
-
-    def _regressed(self, settings: Settings, n_rows: int) -> Array | None:
-        """Positions of the rows that the surface is made of, where these are not all."""
-        if not settings.fast or n_rows <= MOST_REGRESSED:
-            return None
-        rng = check_random_state(self.random_state)
-        return np.sort(rng.choice(n_rows, _REGRESSED, replace=False))
 
     def _told(self) -> Callable[[int, LatentFit], Any] | None:
         """The callback, told of values in the unit of the rows."""
@@ -339,8 +331,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _store(self, training: Training, rows: Any, dtype: Any) -> None:
         self._training = rows
-        fit, self._units, objective = training.fit, training.units, training.objective
-        self._objective = LatentObjective(objective.targets, objective.density_kernel, 0, objective.periods)
+        fit, self._units = training.fit, training.units
+        self._density = training.problem.density
         lines = ~self._units.is_circle
         Z = fit.Z - np.where(lines, fit.Z.mean(axis=0), 0.0)
         Z = self._units.outside(Z)
@@ -348,29 +340,32 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         square = self._unit**2
         self.objective_, self.history_ = square * fit.objective, [square * value for value in fit.history]
         self.n_iter_, self.status_ = fit.n_iter, fit.status
-        self.n_excluded_, self.periods_ = objective.n_excluded, self._units.periods
+        self.n_excluded_, self.periods_ = training.problem.n_excluded, self._units.periods
         self.init_, self.candidates_ = training.init, dict(training.candidates)
         for name in _ERRORS & set(self.candidates_):
             self.candidates_[name] = [square * value if value == value else value for value in self.candidates_[name]]
         self.leave_one_out_error_ = square * float(training.errors.mean())
         self._farthest = square * float(training.errors.max())
-        densities = self._objective.density(self._Z, self._Z)
+        densities = self._density(self._Z, self._Z)
         self.density_threshold_ = density_threshold(densities, self.density_threshold)
-        self.n_pieces_ = count_pieces(self._objective, self._units, self._Z, densities, self.density_threshold_)
-        self._surface = Surface(self._objective, self._Z, self._training.points)
+        self.n_pieces_ = count_pieces(self._density, self._units, self._Z, densities, self.density_threshold_)
+        self._surface = Surface(self._density, self._Z, self._training.points)
         self._projector = SurfaceProjector.within(self._surface, densities, self.density_threshold_)
 
     def _place_others(self, X: Array, some: Array, dtype: Any) -> None:
         """Points of all rows, where the surface is of some: the others are projected on it, as new ones are."""
         Z, others = np.empty((len(X), self.embedding_.shape[1])), np.setdiff1d(np.arange(len(X)), some)
         Z[some] = self.embedding_
-        try:
-            if self.status_ == "interrupted":
-                raise KeyboardInterrupt
-            Z[others] = self._units.outside(self._projector(X[others]).Z)
-        except KeyboardInterrupt:  # then they have the points of the nearest of the others
-            self.status_, complete = "interrupted", filled(X[some])
-            Z[others] = Z[some[NeighbourSearch(complete).of(np.nan_to_num(X[others]), 1)[1][:, 0]]]
+
+        def found() -> Array:
+            raise_if_interrupted(self.status_)
+            return self._units.outside(self._projector(X[others]).Z)
+
+        def nearest() -> Array:
+            self.status_ = Status.INTERRUPTED
+            return Z[some[NeighbourSearch(filled(X[some])).of(np.nan_to_num(X[others]), 1)[1][:, 0]]]
+
+        Z[others] = unless_interrupted(found, nearest)
         self.embedding_ = Z.astype(dtype)
         self._training = DataRows(X)
 
@@ -384,7 +379,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         return {name: value for name, value in super().__getstate__().items() if name != "_projector"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({name: value for name, value in state.items() if name != "_projector"})
+        renamed = {"_objective": "_density"}  # in older files
+        super().__setstate__({renamed.get(name, name): value for name, value in state.items() if name != "_projector"})
 
     # Use -------------------------------------------------------------------------------------------------------------
 
@@ -451,7 +447,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             return self._images(Z).astype(dtype, copy=False)
         if kernel.pairwise or not kernel.takes_vectors:
             raise TypeError(f"{kernel!r} was not given vectors, so that there are no rows to go back to.")
-        weights = self._objective.weights(Z, self._Z).T
+        weights = self._density.weights(Z, self._Z).T
         weights = weights.toarray() if sparse.issparse(weights) else weights
         means = np.asarray(weights @ self._training.objects)
         if kernel.stationary and kernel.order == 0:
@@ -479,11 +475,11 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         X, _ = self._rows(X, reset=False)
         if self.feature_kernel is None:
             return np.asarray((self._origin + self._unit * X) @ self._images(Z).T)
-        return np.asarray(self._training.against(X) @ self._objective.weights(Z, self._Z))
+        return np.asarray(self._training.against(X) @ self._density.weights(Z, self._Z))
 
     def density(self, Z: Any) -> Array:
         """The density p(z) = 1/N Σ_i K(z - z_i) of the latent points, in units of the kernel width."""
-        return self._objective.density(self._latent(Z)[0], self._Z)
+        return self._density(self._latent(Z)[0], self._Z)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distances of rows from the surface, in the entries that are known or in feature space."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.losses import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.problems.values import Certificate, Iterate
@@ -38,8 +39,8 @@ class KernelProgram:
 
     Attributes
     ----------
-    gram : array, LowRank, Gram or None
-        Positive semi-definite on the B with columnsᵀB = 0.
+    gram : GramMatrix
+        Positive semi-definite on the B with columnsᵀB = 0. An array becomes a `FormedMatrix`, None a `NoMatrix`.
     columns, bounds : array
         See `Penalty`.
     y, sign : array of shape (n,)
@@ -55,7 +56,7 @@ class KernelProgram:
     budget : float, optional
         If given, the loss is that of residuals beyond a tube, c(max(0, |r| - ε)), whose width ε >= 0 is found at the
         price budget · ε; in the dual program Σ|B_i| <= budget. With the absolute loss this is the ν-machine.
-    exact_gram : linear operator, optional
+    exact_gram : GramMatrix, optional
         The matrix that a low-rank gram approximates, for the certificate alone.
     target : array of shape (n_columns,), or 0
         What columnsᵀB has to be. It is not zero where other dual variables, which are not part of this program, are
@@ -71,7 +72,7 @@ class KernelProgram:
     [Smola1998]_, eq. (2.9)-(2.10) in the signed variables B = α - α*, for any convex loss.
     """
 
-    gram: Any
+    gram: GramMatrix
     columns: Array
     bounds: Array
     y: Array
@@ -81,10 +82,13 @@ class KernelProgram:
     C_above: Array
     conditional: bool = False
     budget: float | None = None
-    exact_gram: Any = None
+    exact_gram: GramMatrix | None = None
     target: Array | float = 0.0
     scale: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gram", as_gram_matrix(self.gram, len(self.y)))
 
     @classmethod
     def build(
@@ -139,7 +143,7 @@ class KernelProgram:
     @property
     def in_memory(self) -> bool:
         """Whether the matrix, or its low-rank factor, is an array; else it is an operator that is never formed."""
-        return self.gram is None or isinstance(self.gram, np.ndarray) or hasattr(self.gram, "factor")
+        return self.gram.in_memory
 
     @property
     def reach(self) -> float:
@@ -156,8 +160,7 @@ class KernelProgram:
     @property
     def diagonal(self) -> Array:
         """k(x, x) of the rows."""
-        factor = getattr(self.gram, "factor", None)
-        return np.asarray(self.gram.diagonal() if factor is None else np.sum(factor**2, axis=1))
+        return self.gram.diagonal()
 
     @cached_property
     def parametric_fit(self) -> Array:
@@ -365,7 +368,7 @@ class KernelProgram:
         changes with it by the slope C c'(r) - A, which vanishes at the solution but at kinks.
         """
         sizes = np.sqrt(self.columns**2 @ d**2)
-        if self.gram is not None:
+        if not self.gram.is_zero:
             root = self._root_of_size
             sizes = np.hypot(sizes, root * np.linalg.norm(root * B))
         r, A = self.residuals(h, d), self.sign * B
@@ -379,19 +382,17 @@ class KernelProgram:
         if not self.conditional:
             return np.sqrt(np.abs(self.diagonal))
         some = np.unique(np.linspace(0, len(self.y) - 1, _N_LOOKED_AT).astype(np.intp))
-        K = self.gram[np.ix_(some, some)] if isinstance(self.gram, np.ndarray) else self.gram.block(some, some)
-        return float(np.sqrt(np.abs(K).max()))
+        return float(np.sqrt(np.abs(self.gram.block(some, some)).max()))
 
     def _shortfall(self, B: Array, gram_B: Array) -> float:
         """What a low-rank matrix hides of the quadratic form."""
         if self.exact_gram is not None:
             return 0.5 * max(0.0, float(B @ (self.exact_gram @ B) - B @ gram_B))
-        return 0.5 * float(getattr(self.gram, "trace_error", 0.0)) * float(B @ B)
+        return 0.5 * self.gram.error * float(B @ B)
 
     def times_gram(self, B: Array) -> Array:
         """Values of the kernel part of the function at the training rows."""
-        nothing = self.gram is None or not np.any(B)
-        return np.zeros(np.shape(B)) if nothing else np.asarray(self.gram @ B)
+        return np.asarray(self.gram @ B) if np.any(B) else np.zeros(np.shape(B))
 
     def with_weights(self, C: tuple[Array, Array], budget: float | None = None) -> KernelProgram:
         """The same program with other weights (below, above)."""

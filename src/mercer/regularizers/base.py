@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mercer.kernels.gram import GramMatrix, as_gram_matrix
+
 Array = NDArray[Any]
 
 
@@ -20,8 +22,9 @@ class Penalty:
 
     Attributes
     ----------
-    gram : array, LowRank or None
-        Matrix of the quadratic part; None if there is none (then h = 0).
+    gram : GramMatrix
+        Matrix of the quadratic part. An array becomes a `FormedMatrix`; None, if there is none (then h = 0), a
+        `NoMatrix`.
     columns : array of shape (n_samples, n_columns)
         Functions that enter linearly, at the training rows.
     bounds : array of shape (n_columns,)
@@ -34,11 +37,14 @@ class Penalty:
         of them; else they are B, or entries of d.
     """
 
-    gram: Any
+    gram: GramMatrix
     columns: Array
     bounds: Array
     expand: Callable[[Array, Array], tuple[Array, Array]]
     rewrites: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gram", as_gram_matrix(self.gram, len(self.columns)))
 
 
 class Regularizer(BaseEstimator, ABC):
@@ -68,18 +74,20 @@ class Regularizer(BaseEstimator, ABC):
         """The price of the function with these coefficients."""
 
 
-def kernel_coefficients(gram: Any, B: Array) -> Array:
-    """Coefficients of the kernel functions: B itself, or those at the landmarks of a low-rank matrix."""
-    return gram.coefficients(B) if hasattr(gram, "coefficients") else B
+def penalty_of_norm(gram: Any, columns: Array, bounds: Array) -> Penalty:
+    """The penalty 1/2 hᵀ gram⁺ h beside columns with some bounds."""
+    matrix = as_gram_matrix(gram, len(columns))
+    return Penalty(matrix, columns, bounds, lambda B, d: (matrix.coefficients(B), d), matrix.factor is not None)
 
 
 def need_matrix(regularizer: Regularizer, gram: Any) -> Array:
     """A Gram matrix in full, which penalties on coefficients need."""
-    if not isinstance(gram, np.ndarray):
+    matrix = as_gram_matrix(gram, 0).formed
+    if matrix is None:
         raise ValueError(
             f"{regularizer!r} needs the whole Gram matrix, got a low-rank factor; choose 'rkhs' or 'mixed' instead."
         )
-    return gram
+    return matrix
 
 
 def unpenalised(columns: Array) -> Array:

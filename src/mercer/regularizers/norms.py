@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mercer.regularizers.base import Penalty, Regularizer, kernel_coefficients, need_matrix, unpenalised
+from mercer.kernels.gram import FormedMatrix, NoMatrix
+from mercer.regularizers.base import Penalty, Regularizer, need_matrix, penalty_of_norm, unpenalised
 
 Array = NDArray[Any]
 
@@ -26,8 +27,7 @@ class RKHSNorm(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The dual variables are the coefficients."""
-        free, low_rank = unpenalised(parametric), hasattr(gram, "coefficients")
-        return Penalty(gram, parametric, free, lambda B, d: (kernel_coefficients(gram, B), d), low_rank)
+        return penalty_of_norm(gram, parametric, unpenalised(parametric))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa."""
@@ -54,10 +54,10 @@ class L1Coefficients(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Kernel functions are columns with the price 1."""
-        n = len(need_matrix(self, gram))
-        columns = np.hstack([gram, parametric])
+        K = need_matrix(self, gram)
+        n, columns = len(K), np.hstack([K, parametric])
         bounds = np.concatenate([np.ones(n), unpenalised(parametric)])
-        return Penalty(None, columns, bounds, lambda B, d: (d[:n], d[n:]))
+        return Penalty(NoMatrix(n), columns, bounds, lambda B, d: (d[:n], d[n:]))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """Σ |a_i|."""
@@ -99,8 +99,10 @@ class L2Coefficients(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""
-        half = self._solve(need_matrix(self, gram))
-        return Penalty(gram @ half, parametric, unpenalised(parametric), lambda B, d: (half @ B, d), rewrites=True)
+        K = need_matrix(self, gram)
+        half = self._solve(K)
+        bounds = unpenalised(parametric)
+        return Penalty(FormedMatrix(K @ half), parametric, bounds, lambda B, d: (half @ B, d), rewrites=True)
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀMa."""
@@ -150,8 +152,7 @@ class Mixed(Regularizer):
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Parametric columns with a price."""
-        weights, low_rank = self._weights(parametric.shape[1]), hasattr(gram, "coefficients")
-        return Penalty(gram, parametric, weights, lambda B, d: (kernel_coefficients(gram, B), d), low_rank)
+        return penalty_of_norm(gram, parametric, self._weights(parametric.shape[1]))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
         """1/2 aᵀKa + Σ weight_j |b_j|."""

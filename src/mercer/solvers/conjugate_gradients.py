@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import Gram
 from mercer.problems import Iterate, KernelProgram
 from mercer.running import Iterates, Status, Step, unless_interrupted
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.leading_spectrum import LeadingSpectrum, leading_spectrum
+from mercer.solvers.needs import (
+    EQUAL_WEIGHTS,
+    NO_BUDGET,
+    NO_TARGET,
+    QUADRATIC_PENALTY,
+    SQUARED_LOSS,
+    WHOLE_MATRIX,
+    unmet,
+)
 from mercer.solvers.parametric import free_fit
-from mercer.solvers.result import HAS_TARGET, Options, Solver, SolverResult, check_options
+from mercer.solvers.result import Options, Solver, SolverResult, check_options
 
 Array = NDArray[Any]
 
@@ -77,19 +85,8 @@ class ConjugateGradients(Solver):
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Losses that are not the squared one, coefficients with an l1 price, and low-rank factors."""
-        if not problem.loss.quadratic:
-            return f"{problem.loss!r} is not the squared loss; choose the solver 'working_set'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if hasattr(problem.gram, "factor"):
-            return "its matrix is a low-rank factor; choose the solver 'least_squares'"
-        if np.any(problem.C_above != problem.C_below):
-            return "C differs above and below; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
-        if np.any(problem.target):
-            return HAS_TARGET
-        return None
+        squared, whole = SQUARED_LOSS.or_else("working_set"), WHOLE_MATRIX.or_else("least_squares")
+        return unmet(problem, squared, QUADRATIC_PENALTY, whole, EQUAL_WEIGHTS, NO_BUDGET, NO_TARGET)
 
     def preconditioner(
         self, problem: KernelProgram, *, weights: Array | None = None, memory: int = 2**30
@@ -117,8 +114,7 @@ class ConjugateGradients(Solver):
         )
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
-        if isinstance(problem.gram, Gram):
-            problem = replace(problem, gram=problem.gram.for_products(options.memory // 2))
+        problem = replace(problem, gram=problem.gram.for_products(options.memory // 2))
         spectrum = self.preconditioner(problem, memory=options.memory)
         starts = None if options.start is None else [options.start]
         return _solved([problem], _Systems([problem], spectrum, starts), options)[0]

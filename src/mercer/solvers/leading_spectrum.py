@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
@@ -70,7 +71,7 @@ class LeadingSpectrum:
 
 
 def leading_spectrum(
-    gram: Any,
+    gram: GramMatrix | Array,
     columns: Array,
     weights: Array,
     *,
@@ -86,7 +87,7 @@ def leading_spectrum(
 
     Parameters
     ----------
-    gram : array or Gram
+    gram : GramMatrix or array
         K.
     columns : array of shape (n, n_columns)
         Φ.
@@ -119,7 +120,7 @@ def leading_spectrum(
     basis = _orthonormal(root[:, None] * columns)
     # The rows on which the columns are determined best.
     pins = qr(basis.T, pivoting=True, mode="r")[1][: basis.shape[1]] if conditional else np.empty(0, dtype=np.intp)
-    scaled = _Scaled(gram, root, columns, pins)
+    scaled = _Scaled(as_gram_matrix(gram, len(root)), root, columns, pins)
     factor, trace_error = _random_cholesky(scaled, rank, np.random.default_rng(random_state))
     for part in _slices(factor.shape[1], _COLUMNS_AT_ONCE):
         factor[:, part] -= basis @ (basis.T @ factor[:, part])
@@ -138,7 +139,7 @@ class _Scaled:
     E S reproduces Φ, so that K̃ and K have the same quadratic form on ΦᵀB = 0, and (1 - E S)ᵀ maps all vectors there.
     """
 
-    def __init__(self, gram: Any, root: Array, columns: Array, pins: Array):
+    def __init__(self, gram: GramMatrix, root: Array, columns: Array, pins: Array):
         self._gram, self._root, self._pins = gram, root, pins
         self._E = columns @ np.linalg.pinv(columns[pins]) if len(pins) else np.empty((len(root), 0))
         at_pins = self._block(pins)
@@ -158,9 +159,7 @@ class _Scaled:
         return values
 
     def _block(self, chosen: Array) -> Array:
-        gram = self._gram
-        block = gram[:, chosen] if isinstance(gram, np.ndarray) else gram.block(slice(None), chosen)
-        return np.asarray(block, dtype=np.float64)
+        return np.asarray(self._gram.block(slice(None), chosen), dtype=np.float64)
 
 
 def _random_cholesky(matrix: _Scaled, rank: int, rng: np.random.Generator) -> tuple[Array, float]:

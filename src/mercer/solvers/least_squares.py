@@ -7,8 +7,17 @@ import numpy as np
 from mercer.problems import KernelProgram
 from mercer.running import Status
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
+from mercer.solvers.needs import (
+    EQUAL_WEIGHTS,
+    IN_MEMORY,
+    NO_BUDGET,
+    NO_TARGET,
+    QUADRATIC_PENALTY,
+    SQUARED_LOSS,
+    unmet,
+)
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult
+from mercer.solvers.result import Options, Solver, SolverResult
 
 
 class LeastSquares(Solver):
@@ -32,23 +41,11 @@ class LeastSquares(Solver):
 
     def n_matrices(self, problem: KernelProgram) -> int:
         """The matrix, its factor, and what forming it takes."""
-        return 0 if hasattr(problem.gram, "factor") else 3
+        return 3 if problem.gram.factor is None else 0
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """A loss that is not the squared one, coefficients with an l1 price, or a matrix that is not in memory."""
-        if not problem.in_memory:
-            return NOT_IN_MEMORY
-        if not problem.loss.quadratic:
-            return f"{problem.loss!r} is not the squared loss; choose the solver 'interior_point'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if np.any(problem.C_above != problem.C_below):
-            return "C differs above and below; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
-        if np.any(problem.target):
-            return HAS_TARGET
-        return None
+        return unmet(problem, IN_MEMORY, SQUARED_LOSS, QUADRATIC_PENALTY, EQUAL_WEIGHTS, NO_BUDGET, NO_TARGET)
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         projected = Projected(problem)

@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 
 from mercer.problems import KernelProgram
 from mercer.running import Status
-from mercer.solvers.result import HAS_TARGET, NOT_IN_MEMORY, Options, Solver, SolverResult
+from mercer.solvers.needs import IN_MEMORY, NO_BUDGET, NO_TARGET, STRAIGHT_LOSS, unmet
+from mercer.solvers.result import Options, Solver, SolverResult
 
 
 class LinearProgram(Solver):
@@ -44,17 +45,9 @@ class LinearProgram(Solver):
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """A quadratic part, or a loss that is not piecewise linear."""
-        if not problem.in_memory:
-            return NOT_IN_MEMORY
-        if problem.gram is not None:
+        if problem.in_memory and not problem.gram.is_zero:
             return "it has a quadratic part; choose the regularizer 'l1', or the solver 'interior_point'"
-        if not problem.loss.piecewise_linear:
-            return f"{problem.loss!r} is not piecewise linear; choose the solver 'interior_point'"
-        if problem.budget is not None:
-            return "it has a budget; choose the solver 'interior_point'"
-        if np.any(problem.target):
-            return HAS_TARGET
-        return None
+        return unmet(problem, IN_MEMORY, STRAIGHT_LOSS, NO_BUDGET, NO_TARGET)
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         n, n_columns = problem.columns.shape

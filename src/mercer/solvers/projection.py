@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.gram import FormedMatrix
 from mercer.problems import KernelProgram
 
 Array = NDArray[Any]
@@ -27,15 +28,16 @@ class Projected:
         self._free = problem.bounds == 0
         self._pseudoinverse: Array | None = None
         self.problem = problem
-        if isinstance(problem.gram, np.ndarray) and problem.conditional:
+        formed = problem.gram.formed
+        if formed is not None and problem.conditional:
             Phi = problem.columns[:, self._free]
             self._pseudoinverse = np.linalg.pinv(Phi)
-            K = problem.gram - Phi @ (self._pseudoinverse @ problem.gram)
+            K = formed - Phi @ (self._pseudoinverse @ formed)
             K = K - (K @ self._pseudoinverse.T) @ Phi.T
             self._fixed = self._pseudoinverse.T @ np.broadcast_to(problem.target, len(self._free))[self._free]
             of_fixed = problem.gram @ self._fixed
             y = problem.y - of_fixed + Phi @ (self._pseudoinverse @ of_fixed) / 2
-            self.problem = replace(problem, gram=(K + K.T) / 2, y=y, conditional=False)
+            self.problem = replace(problem, gram=FormedMatrix((K + K.T) / 2), y=y, conditional=False)
 
     def from_original(self, start: Any) -> tuple[Array, Array]:
         """B and d of a solution of the original program, for the projected one."""

@@ -19,11 +19,8 @@ from mercer.solvers.parametric import free_fit
 
 Array = NDArray[Any]
 
-# Reasons for refusals that several solvers have in common.
-NOT_IN_MEMORY = "its Gram matrix is an operator that is never formed; choose the solver 'smo' or 'working_set'"
 # Share of the tolerance to which an algorithm goes on if rounding is in the way of the certificate.
 _SMALLER = 0.1
-HAS_TARGET = "its target is not zero; choose the solver 'interior_point'"
 
 
 @dataclass(frozen=True)

@@ -104,20 +104,21 @@ def rprop(
     def told(n_iter: int, x: Array) -> Any:
         return n_iter > 0 and callback is not None and callback(n_iter, end.state, end.value)
 
-    iterates = _iterates(value_and_gradient, np.array(start, dtype=np.float64), first_step, largest_step, admissible)
+    iterates = rprop_steps(value_and_gradient, start, first_step, largest_step, admissible)
     with Run[Array](Stopping(tol, max_iter, patience=_WINDOW), "RPROP", tell=told) as end:
         end.follow(iterates)
     return RpropResult(end.state, end.value, end.history, end.n_iter, end.status)
 
 
-def _iterates(
+def rprop_steps(
     value_and_gradient: Callable[[Array], tuple[float, Array]],
-    x: Array,
-    first_step: float,
-    largest_step: float,
-    admissible: Callable[[Array], Array] | None,
+    start: Array,
+    first_step: float = 0.1,
+    largest_step: float = 0.5,
+    admissible: Callable[[Array], Array] | None = None,
 ) -> Iterates[Array]:
-    """The start and all further points."""
+    """The start and all further points of `rprop`, without end, for a `Run` to follow."""
+    x = np.array(start, dtype=np.float64)
     steps, signs = np.full_like(x, first_step), np.zeros_like(x)
     while True:
         value, gradient = value_and_gradient(x)

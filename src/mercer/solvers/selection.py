@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels.gram import FormedMatrix
 from mercer.problems import KernelProgram
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.interior_point import InteriorPoint
@@ -120,7 +121,7 @@ def bytes_of_matrices(n_matrices: int, n: int) -> int:
 def _can(name: str, problem: KernelProgram) -> bool:
     """Whether a solver takes the program, once its matrix is where the solver wants it."""
     if SOLVERS[name].needs_matrix and not problem.in_memory:
-        problem = replace(problem, gram=np.empty((0, 0)))
+        problem = replace(problem, gram=FormedMatrix(np.empty((0, 0))))
     return SOLVERS[name].refusal(problem) is None
 
 

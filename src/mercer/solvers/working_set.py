@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import columns_of
+from mercer.kernels.gram import FormedMatrix, columns_of
 from mercer.problems import Iterate, KernelProgram
 from mercer.rounding import HOLDS
 from mercer.running import Status, raise_if_interrupted
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
-from mercer.solvers.result import HAS_TARGET, Options, SolverResult
+from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, QUADRATIC_PENALTY, WHOLE_MATRIX, unmet
+from mercer.solvers.result import Options, SolverResult
 
 Array = NDArray[Any]
 
@@ -73,14 +74,9 @@ class WorkingSet(Decomposition):
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Constraints on all samples but those of unpenalised columns, low-rank matrices, blocks that cannot move."""
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if problem.budget is not None and not problem.is_absolute:
-            return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
-        if np.any(problem.target):
-            return HAS_TARGET
-        if hasattr(problem.gram, "factor"):
-            return "its matrix is a low-rank factor; choose the solver 'interior_point'"
+        reason = unmet(problem, QUADRATIC_PENALTY, ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, WHOLE_MATRIX)
+        if reason is not None:
+            return reason
         n, n_columns = problem.columns.shape
         needed = min(n, 4 * n_columns)
         if self.block < needed:
@@ -198,11 +194,10 @@ class _State:
         basis, size, mixing = np.linalg.svd(Phi, full_matrices=False)
         full = size > HOLDS * np.sqrt(len(chosen))
         basis, change_of_d = basis[:, full], (mixing[full].T / size[full]) / self._scale[:, None]
-        K = problem.gram[np.ix_(chosen, chosen)] if problem.in_memory else problem.gram.block(chosen, chosen)
-        K = K.astype(np.float64, copy=False)
+        K = problem.gram.block(chosen, chosen).astype(np.float64, copy=False)
         program = replace(
             problem,
-            gram=K,
+            gram=FormedMatrix(K),
             columns=basis,
             bounds=np.zeros(basis.shape[1]),
             y=problem.y[chosen] - self._h[chosen] - problem.columns[chosen] @ self.d + K @ B,

@@ -1,19 +1,18 @@
 import numpy as np
 import pytest
 
-from mercer.manifolds.ukr import domain
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
-from mercer.manifolds.ukr.objective import LatentObjective
-from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import DomainTuning
 from mercer.manifolds.ukr.units import LatentUnits
 
 RNG = np.random.default_rng(0)
 LINES = LatentUnits(np.full(2, np.inf))
 
 
-def pieces(Z, threshold, units=LINES, **options):
-    objective = LatentObjective(data_targets(RNG.normal(size=(len(Z), 2))), **options)
-    return count_pieces(objective, units, Z, objective.density(Z, Z), threshold)
+def pieces(Z, threshold, units=LINES, many=10_000, density_kernel="gaussian", periods=None):
+    density = LatentDensity(DENSITY_KERNELS[density_kernel], periods)
+    return count_pieces(density, units, Z, density(Z, Z), threshold, DomainTuning(many=many))
 
 
 def test_thresholds():
@@ -23,14 +22,13 @@ def test_thresholds():
 
 
 @pytest.mark.parametrize("many", [10_000, 20])
-def test_clusters_are_pieces_if_they_are_far_apart(monkeypatch, many):
-    monkeypatch.setattr(domain, "MANY", many)
+def test_clusters_are_pieces_if_they_are_far_apart(many):
     clusters = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40, axis=0)
     spread = 0.3 * RNG.normal(size=clusters.shape)
     for kernel in ("gaussian", "quartic"):
-        assert pieces(20 * clusters + spread, 1e-4, density_kernel=kernel) == 3
-        assert pieces(0.5 * clusters + spread, 1e-4, density_kernel=kernel) == 1
-    assert pieces(20 * clusters + spread, 0.0) == 1
+        assert pieces(20 * clusters + spread, 1e-4, many=many, density_kernel=kernel) == 3
+        assert pieces(0.5 * clusters + spread, 1e-4, many=many, density_kernel=kernel) == 1
+    assert pieces(20 * clusters + spread, 0.0, many=many) == 1
 
 
 def test_a_lower_threshold_joins_pieces():

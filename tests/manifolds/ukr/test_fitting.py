@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from mercer.datasets import make_arc
+from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.fitting import OPTIMIZERS, fit_latent, homotopy
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets
 
 X, ANGLES = make_arc(80, angle=3.0, noise=0.03, random_state=0)
@@ -11,7 +12,7 @@ START = 4 * X[:, :1]
 
 
 def problem(**options):
-    return LatentObjective(data_targets(X), **options)
+    return LatentProblem(data_targets(X), **options)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -64,17 +65,16 @@ def test_shows_progress(capsys):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 def test_homotopy_keeps_densities_above_the_thresholds(kernel):
-    objective = LatentObjective(data_targets(X[::3]), density_kernel=kernel)
+    objective = LatentProblem(data_targets(X[::3]), density_kernel=kernel)
     fit = homotopy(objective, START[::3], (0.5, 0.2))
     Z = fit.Z
     assert fit.objective == pytest.approx(objective.value(Z))
-    assert objective.density(Z, Z).min() >= 0.2 / objective.kernel_integral(1)
+    assert objective.density(Z, Z).min() >= 0.2 / objective.density.integral(1)
     assert objective.value(Z) < 0.7 * objective.value(0.01 * START[::3])
 
 
 def test_homotopy_can_be_interrupted(monkeypatch):
-    objective, calls = problem(), []
-    density = objective.density
+    calls, density = [], LatentDensity.__call__
 
     def interrupting(*points):
         calls.append(1)
@@ -82,8 +82,8 @@ def test_homotopy_can_be_interrupted(monkeypatch):
             raise KeyboardInterrupt
         return density(*points)
 
-    monkeypatch.setattr(objective, "density", interrupting)
-    fit = homotopy(objective, START)
+    monkeypatch.setattr(LatentDensity, "__call__", interrupting)
+    fit = homotopy(problem(), START)
     assert fit.status == "interrupted"
     assert fit.n_iter < 20
 

@@ -3,7 +3,6 @@ import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from mercer.manifolds.ukr import gathering
 from mercer.manifolds.ukr.gathering import gathered
 
 GAP = 6.0
@@ -42,9 +41,8 @@ def test_on_a_line_the_order_is_kept():
     assert (np.argsort([moved[which == a].mean() for a in np.unique(which)]) == order).all()
 
 
-def test_one_piece_and_dust_stay_where_they_are(monkeypatch):
+def test_one_piece_and_dust_stay_where_they_are():
     one = np.random.default_rng(0).normal(size=(50, 2))
     assert gathered(one, GAP) is one
     Z, which = clusters(2, 0)
-    monkeypatch.setattr(gathering, "_MOST_PIECES", len(np.unique(which)) - 1)
-    assert gathered(Z, GAP) is Z
+    assert gathered(Z, GAP, most_pieces=len(np.unique(which)) - 1) is Z

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from mercer.manifolds.ukr import gaussian
-from mercer.manifolds.ukr.gaussian import AllPairs
+from mercer.manifolds.ukr.gaussian import AllPairs, gaussian_sums, gaussian_weights
 from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import PassTuning
 
 
 def squared_distances(V, U):
@@ -90,8 +91,8 @@ def test_blocks_and_threads_do_not_matter(monkeypatch, quartic):
     results = []
     for n_threads, block in [(1, 2**14), (2, 2**14), (2, 2**12)]:
         monkeypatch.setattr(gaussian, "allowed_threads", lambda n_threads=n_threads: n_threads)
-        monkeypatch.setattr(gaussian, "_BLOCK", block)
-        results.append(AllPairs(data_targets(Y), quartic=quartic, n_excluded=3).run(U, with_gradient=True))
+        pairs = AllPairs(data_targets(Y), quartic=quartic, n_excluded=3, tuning=PassTuning(block=block))
+        results.append(pairs.run(U, with_gradient=True))
     one, two, small = results
     np.testing.assert_array_equal(one.errors, two.errors)
     np.testing.assert_array_equal(one.gradient, two.gradient)
@@ -100,9 +101,8 @@ def test_blocks_and_threads_do_not_matter(monkeypatch, quartic):
 
 
 def test_weights_and_sums(points):
-    pairs = AllPairs(data_targets(points), quartic=False, n_excluded=0)
     V = np.random.default_rng(4).normal(size=(20, points.shape[1])) * 3
     K = np.exp(-squared_distances(V, points) / 2)
-    np.testing.assert_allclose(pairs.weights(V, points), K / K.sum(axis=1, keepdims=True), rtol=1e-11)
-    np.testing.assert_allclose(pairs.sums(V, points), K.sum(axis=1), rtol=1e-11)
-    assert pairs.weights(V[:0], points).shape == (0, 50)
+    np.testing.assert_allclose(gaussian_weights(V, points), K / K.sum(axis=1, keepdims=True), rtol=1e-11)
+    np.testing.assert_allclose(gaussian_sums(V, points), K.sum(axis=1), rtol=1e-11)
+    assert gaussian_weights(V[:0], points).shape == (0, 50)

@@ -3,24 +3,23 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer.datasets import make_arc, make_s_sheet
-from mercer.manifolds.ukr import projection
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, GaussianDensity, LatentDensity
 from mercer.manifolds.ukr.projection import SurfaceProjector
 from mercer.manifolds.ukr.surface import Surface
-from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import ProjectionTuning
 
 
 def sheet(kernel, rows=None):
     X, Z = make_s_sheet(150, noise=0.02, random_state=0)
     Z = Z * [6.0, 2.0] / (1 if kernel == "gaussian" else 2.5)
     X = X if rows is None else rows(X)
-    return Surface(LatentObjective(data_targets(X), kernel), Z, X)
+    return Surface(LatentDensity(DENSITY_KERNELS[kernel]), Z, X)
 
 
 def ring():
     X, t = make_arc(120, noise=0.02, random_state=0)
-    objective = LatentObjective(data_targets(X), periods=[10.0])
-    return Surface(objective, t[:, None] * 10 / (2 * np.pi), X)
+    density = LatentDensity(GaussianDensity(), np.array([10.0]))
+    return Surface(density, t[:, None] * 10 / (2 * np.pi), X)
 
 
 def cost(surface, y, z):
@@ -40,13 +39,13 @@ def searched(surface, y, log_threshold):
 @pytest.mark.parametrize("surface", [sheet("gaussian"), sheet("quartic"), ring()], ids=["gaussian", "quartic", "ring"])
 @pytest.mark.parametrize("quantile", [0.0, 0.2])
 @pytest.mark.parametrize("many", [10_000, 100])
-def test_equals_another_optimiser(monkeypatch, surface, quantile, many):
-    monkeypatch.setattr(projection, "MANY", many)
+def test_equals_another_optimiser(surface, quantile, many):
     log_threshold = float(np.quantile(surface.log_density(surface.Z), quantile))
     Y = surface.images(surface.Z[:12])
     Y += 0.1 * np.random.default_rng(0).normal(size=Y.shape)
     Y[6:] *= 1.5  # some beyond the ends
-    found = SurfaceProjector(surface, log_threshold, tol=1e-9, max_steps=200)(Y)
+    tuning = ProjectionTuning(many=many)
+    found = SurfaceProjector(surface, log_threshold, tol=1e-9, max_steps=200, tuning=tuning)(Y)
     assert np.all(surface.log_density(found.Z) >= log_threshold - 1e-6)
     squares = np.sum((Y - surface.images(found.Z)) ** 2, axis=1)
     np.testing.assert_allclose(found.squares, squares, rtol=1e-5, atol=1e-9)

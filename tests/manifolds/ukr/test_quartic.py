@@ -4,8 +4,11 @@ import pytest
 from mercer.kernels import L1
 from mercer.manifolds.ukr import quartic
 from mercer.manifolds.ukr.gaussian import AllPairs
-from mercer.manifolds.ukr.quartic import Cells, NeighbourPairs
+from mercer.manifolds.ukr.quartic import Cells, NeighbourPairs, quartic_weights
 from mercer.manifolds.ukr.targets import GramTargets, data_targets, feature_targets
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
+
+FEW = PassTuning(most_pairs=1000)
 
 
 def within_reach(V, U, reach):
@@ -127,12 +130,11 @@ def test_collapsed_points_go_over_all_pairs():
 @pytest.mark.parametrize("kind", ["data", "missing"])
 @pytest.mark.parametrize("n_excluded", [0, 5, 40])
 @pytest.mark.parametrize("q", [1, 2, 3])
-def test_many_pairs_need_no_lists(monkeypatch, kind, n_excluded, q):
+def test_many_pairs_need_no_lists(kind, n_excluded, q):
     U, targets = points(q=q, extent=[60.0, 6.0, 4.0][q - 1]), some_targets(400, kind)
     U[:3] += 100.0 * np.arange(3)[:, None]
     U[10] = U[11]
-    monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
-    pairs = NeighbourPairs(targets, n_excluded=n_excluded)
+    pairs = NeighbourPairs(targets, n_excluded=n_excluded, tuning=FEW)
     found = pairs.run(U, with_gradient=True)
     assert isinstance(pairs._lists, quartic._CellPairs)
     dense = AllPairs(targets, quartic=True, n_excluded=n_excluded).run(U, with_gradient=True)
@@ -147,10 +149,9 @@ def test_many_pairs_need_no_lists(monkeypatch, kind, n_excluded, q):
     assert pairs.n_rebuilt == 2
 
 
-def test_inner_products_of_many_pairs_go_over_all(monkeypatch):
+def test_inner_products_of_many_pairs_go_over_all():
     U, targets = points(), some_targets(400, "gram")
-    monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
-    pairs = NeighbourPairs(targets, n_excluded=2)
+    pairs = NeighbourPairs(targets, n_excluded=2, tuning=FEW)
     found = pairs.run(U, with_gradient=True)
     assert pairs._lists.too_long
     expected = AllPairs(targets, quartic=True, n_excluded=2).run(U, with_gradient=True)
@@ -160,12 +161,11 @@ def test_inner_products_of_many_pairs_go_over_all(monkeypatch):
 @pytest.mark.parametrize("kind", ["data", "gram", "many"])
 def test_threads_do_not_matter(monkeypatch, kind):
     U, targets = points(1500, extent=12.0), some_targets(1500, kind)
-    if kind == "many":
-        monkeypatch.setattr(quartic, "_MOST_PAIRS", 1000)
+    tuning = FEW if kind == "many" else PASSES
     results = []
     for n_threads in (1, 2):
         monkeypatch.setattr(quartic, "allowed_threads", lambda n_threads=n_threads: n_threads)
-        results.append(NeighbourPairs(targets, n_excluded=3).run(U, with_gradient=True))
+        results.append(NeighbourPairs(targets, n_excluded=3, tuning=tuning).run(U, with_gradient=True))
     np.testing.assert_array_equal(results[0].errors, results[1].errors)
     np.testing.assert_array_equal(results[0].gradient, results[1].gradient)
 
@@ -173,13 +173,12 @@ def test_threads_do_not_matter(monkeypatch, kind):
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_weights_and_sums(q):
     U, V = points(q=q), points(q=q, n=150, seed=3) * 2 - 3
-    pairs = NeighbourPairs(some_targets(400, "data"), n_excluded=0)
     D = ((V[:, None] - U[None]) ** 2).sum(axis=2)
     K = np.maximum(1 - D, 0) ** 2
-    np.testing.assert_allclose(pairs.sums(V, U), K.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(Cells(U, 1.0).sums(V), K.sum(axis=1), atol=1e-12)
     alone = K.sum(axis=1) == 0
     assert alone.any()
     K[alone, D[alone].argmin(axis=1)] = 1
-    np.testing.assert_allclose(pairs.weights(V, U).toarray(), K / K.sum(axis=1, keepdims=True), atol=1e-12)
-    assert pairs.weights(V[:0], U).shape == (0, 400)
-    assert pairs.sums(V[:0], U).shape == (0,)
+    np.testing.assert_allclose(quartic_weights(V, U).toarray(), K / K.sum(axis=1, keepdims=True), atol=1e-12)
+    assert quartic_weights(V[:0], U).shape == (0, 400)
+    assert Cells(U, 1.0).sums(V[:0]).shape == (0,)

@@ -3,9 +3,8 @@ import pytest
 
 from mercer.datasets import make_arc
 from mercer.manifolds.ukr import samples
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.samples import placed
-from mercer.manifolds.ukr.targets import data_targets
 from mercer.manifolds.ukr.units import LatentUnits
 
 X, ANGLES = make_arc(300, noise=0.02, random_state=0)
@@ -15,8 +14,8 @@ SOME = np.arange(0, 300, 3)
 def around(kernel="gaussian", rows=X, period=12.0):
     """All rows of a circle, from the true places of a third of them."""
     Z = ANGLES[SOME, None] * period / (2 * np.pi)
-    objective = LatentObjective(data_targets(rows[SOME]), kernel, periods=[period])
-    return placed(rows, SOME, Z, objective, LatentUnits(np.array([period])))
+    density = LatentDensity(DENSITY_KERNELS[kernel], np.array([period]))
+    return placed(rows, SOME, Z, density, LatentUnits(np.array([period])))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.neighbors import KernelDensity
 
+from mercer.manifolds import GaussianDensity, QuarticDensity
 from mercer.manifolds.ukr.scaling import ScaledStart, first_scale, grid_scale, likelihood_width, searched_scale
 
 RNG = np.random.default_rng(0)
@@ -42,10 +43,10 @@ def test_a_sample_tells_the_width_of_many_rows():
 
 def test_first_scales():
     box = RNG.uniform(-1, 1, size=(300, 2)) * [1.0, 0.1]
-    scales = first_scale(box, "gaussian")
+    scales = first_scale(box, GaussianDensity())
     np.testing.assert_allclose(scales[0] * box[:, 0].std(), scales[1] * box[:, 1].std())
-    np.testing.assert_allclose(first_scale(box, "quartic"), scales / np.sqrt(8))
-    assert np.isfinite(first_scale(np.column_stack([box[:, 0], np.zeros(300)]), "gaussian")).all()
+    np.testing.assert_allclose(first_scale(box, QuarticDensity()), scales / np.sqrt(8))
+    assert np.isfinite(first_scale(np.column_stack([box[:, 0], np.zeros(300)]), GaussianDensity())).all()
 
 
 def test_grid_then_search():

@@ -6,7 +6,7 @@ from mercer.manifolds.ukr.settings import automatic_n_excluded, settings_of
 
 
 def settings(n_rows=400, **parameters):
-    return settings_of(UnsupervisedKernelRegression(**parameters).get_params(deep=False), n_rows)
+    return settings_of(UnsupervisedKernelRegression(**parameters), n_rows)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def settings(n_rows=400, **parameters):
 )
 def test_neighbours_that_are_left_out(n_rows, q, expected):
     assert automatic_n_excluded(n_rows, q) == expected
-    assert settings(n_rows, n_components=q).n_excluded == expected
+    assert settings(n_rows, n_components=q, init="pca").n_excluded == expected
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,17 @@ def test_neighbours_that_are_left_out(n_rows, q, expected):
     ],
 )
 def test_a_part_of_the_rows_leaves_out_the_share_within_reach(n_rows, n_excluded, q, expected):
-    given = settings(n_rows, n_components=q, n_excluded=n_excluded)
+    given = settings(n_rows, n_components=q, n_excluded=n_excluded, init="pca")
     assert given.n_excluded_of_part(3000, n_rows) == expected
     assert settings(n_rows, n_components=q, objective="leave_one_out").n_excluded_of_part(3000, n_rows) == 0
+
+
+def test_of_very_many_rows_a_fast_fit_regresses_some():
+    assert settings(20_000).n_rows == 20_000
+    assert (settings(20_001).n_rows, settings(20_001).n_excluded) == (10_000, settings(10_000).n_excluded)
+    assert settings(20_001, init="pca").n_rows == 20_001
+    with pytest.raises(ValueError, match="n_excluded of .* must leave two rows or more of 10000 to predict from"):
+        settings(20_001, n_excluded=9_998)
 
 
 def test_what_auto_stands_for():

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
@@ -8,10 +6,11 @@ from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_s_sheet
 from mercer.kernels import Linear
 from mercer.manifolds.ukr import search
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.settings import automatic_n_excluded
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
-from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import Tuning
+from tests.manifolds.ukr.tuned import tuned
 
 SHEET, PLACES = make_s_sheet(400, noise=0.1, n_columns=8, random_state=0)
 PLACES = [30, 8] * PLACES  # in widths of a kernel that is no wider than the sheet is flat
@@ -26,8 +25,7 @@ def patches(n, n_dims=4, n_columns=12, n_classes=5):
 
 
 def share(Y, Z, density_kernel="gaussian", periods=None):
-    known = np.where(np.isnan(Y), 0.0, Y)
-    return common_share(Y, Z, LatentObjective(data_targets(known), density_kernel, 0, periods))
+    return common_share(Y, Z, LatentDensity(DENSITY_KERNELS[density_kernel], periods))
 
 
 def model(**options):
@@ -90,7 +88,9 @@ def test_entries_that_are_missing_do_not_count():
     sheet = np.where(np.random.default_rng(1).random(SHEET.shape) < 0.1, np.nan, SHEET)
     assert share(sheet, PLACES) < 0.05
     empty = np.column_stack([SHEET, np.full(len(SHEET), np.nan)])
-    assert common_share(empty, PLACES, LatentObjective(data_targets(SHEET))) == pytest.approx(share(SHEET, PLACES))
+    assert common_share(empty, PLACES, LatentDensity(DENSITY_KERNELS["gaussian"])) == pytest.approx(
+        share(SHEET, PLACES)
+    )
 
 
 def test_circles_and_rows_without_others_in_reach():
@@ -141,14 +141,12 @@ def test_clusters_that_are_noise_inside_leave_out_as_many_as_ever():
 
 def test_a_sample_tells_the_share_of_all(monkeypatch):
     X, _ = patches(900)
-    monkeypatch.setattr(search, "START_ROWS", 500)
     monkeypatch.setattr(search, "common_share", lambda *arguments: 1 / 3)
-    monkeypatch.setattr("mercer.manifolds.ukr.settings._FEW_ROWS", 500)
-    fitted = model(max_iter=5).set_params(density_kernel="quartic")
+    fitted = tuned(model(max_iter=5, density_kernel="quartic"), start_rows=500, few_rows=500)
     with pytest.warns(UserWarning, match="did not converge"):
         fitted.fit(X)
     # 2 of the sample instead of 5, and of all rows 2/5 of those by their number.
-    assert fitted.n_excluded_ == round(2 / 5 * automatic_n_excluded(900, 2))
+    assert fitted.n_excluded_ == round(2 / 5 * automatic_n_excluded(900, 2, Tuning(few_rows=500)))
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
@@ -174,15 +172,10 @@ def test_where_there_are_no_columns_the_number_stays(monkeypatch):
     model().fit(X[:, :5])
 
 
-def test_an_interrupted_descent_leaves_the_number(monkeypatch):
-    fit_latent = search.fit_latent
-
-    def interrupting(*arguments, **options):
-        fit = fit_latent(*arguments, **options)
-        return replace(fit, status="interrupted") if options["max_iter"] == search.ROUNDS[-1] else fit
-
-    monkeypatch.setattr(search, "fit_latent", interrupting)
-    assert model().fit(patches(400)[0]).n_excluded_ == 5
+@pytest.mark.parametrize("when", [1, 59])
+def test_an_interrupted_descent_leaves_the_number(when):
+    fitted = model(callback=lambda n, fit: n == when).fit(patches(400)[0])
+    assert (fitted.n_excluded_, fitted.status_, fitted.n_iter_) == (5, "interrupted", 0)
 
 
 @pytest.mark.parametrize("n", [4, 6, 12])

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from mercer.manifolds.ukr import surface as module
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.surface import Surface
-from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 
 RNG = np.random.default_rng(0)
 Z = RNG.uniform(-1.5, 1.5, size=(40, 2))
@@ -13,25 +12,25 @@ NEW = RNG.uniform(-1, 1, size=(15, 2))
 HOLES = np.where(RNG.random(Y.shape) < 0.3, np.nan, Y)
 
 
-def surface(Z, Y, kernel="gaussian", periods=None):
-    return Surface(LatentObjective(data_targets(Y), kernel, periods=periods), Z, Y)
+def surface(Z, Y, kernel="gaussian", periods=None, tuning=PASSES):
+    periods = None if periods is None else np.array(periods)
+    return Surface(LatentDensity(DENSITY_KERNELS[kernel], periods), Z, Y, tuning)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 @pytest.mark.parametrize("period", [None, 4.0])
-def test_equals_weighted_means(kernel, period, monkeypatch):
+def test_equals_weighted_means(kernel, period):
     squares = np.sum((NEW[:, None] - Z) ** 2, axis=2)
     if period is not None:
         chords = period / np.pi * np.sin(np.pi * (NEW[:, None, 1] - Z[:, 1]) / period)
         squares = (NEW[:, None, 0] - Z[:, 0]) ** 2 + chords**2
     K = np.exp(-squares / 2) if kernel == "gaussian" else np.maximum(1 - squares, 0.0) ** 2
-    f = surface(Z, Y, kernel, None if period is None else [np.inf, period])
+    periods = None if period is None else [np.inf, period]
+    f = surface(Z, Y, kernel, periods)
     np.testing.assert_allclose(f.images(NEW), K @ Y / K.sum(axis=1, keepdims=True), rtol=1e-10)
     np.testing.assert_allclose(np.exp(f.log_density(NEW)), K.mean(axis=1), rtol=1e-10)
-    whole = f.images(NEW)
-    monkeypatch.setattr(module, "_BLOCK", 160)
-    monkeypatch.setattr(module, "_SPARSE_BLOCK", 4)
-    np.testing.assert_array_equal(f.images(NEW), whole)
+    in_blocks = surface(Z, Y, kernel, periods, PassTuning(images=160, sparse_images=4))
+    np.testing.assert_array_equal(in_blocks.images(NEW), f.images(NEW))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])

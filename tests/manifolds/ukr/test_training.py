@@ -8,22 +8,24 @@ from scipy.spatial.distance import pdist, squareform
 from mercer import UnsupervisedKernelRegression
 from mercer.datasets import make_arc, make_s_sheet, make_spiral
 from mercer.kernels import L1, Gaussian, Linear
-from mercer.manifolds.ukr import search, training
-from mercer.manifolds.ukr.gathering import GAPS
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr import comparison, search, training
+from mercer.manifolds.ukr.comparison import Comparison
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows
 from mercer.manifolds.ukr.settings import settings_of
 from mercer.manifolds.ukr.targets import data_targets, feature_targets
 from mercer.manifolds.ukr.training import train
+from mercer.manifolds.ukr.tuning import TUNING, Tuning
+
+FEW = Tuning(start_rows=100)
 
 X, ANGLES = make_arc(100, angle=3.0, noise=0.05, random_state=0)
 
 
-def trained(X, **parameters):
-    parameters = UnsupervisedKernelRegression(**{"n_components": 1, "random_state": 0, **parameters}).get_params(
-        deep=False
-    )
-    return train(parameters, settings_of(parameters, len(X)), DataRows(X), None)
+def trained(X, tuning=TUNING, **parameters):
+    model = UnsupervisedKernelRegression(**{"n_components": 1, "random_state": 0, **parameters})
+    return train(settings_of(model, len(X), tuning), DataRows(X))
 
 
 def test_the_table_tells_errors_at_the_best_scale():
@@ -38,17 +40,16 @@ def test_the_table_tells_errors_at_the_best_scale():
 
 def test_the_better_half_of_the_starts_descends_longer(monkeypatch):
     X, _ = make_spiral(120, random_state=1)
-    calls, fit_latent = [], training.fit_latent
+    calls, descent = [], Comparison.descent
 
-    def noting(objective, start, **options):
-        calls.append(options["max_iter"])
-        return fit_latent(objective, start, **options)
+    def noting(self, name, n_iter):
+        calls.append(n_iter)
+        return descent(self, name, n_iter)
 
-    monkeypatch.setattr(training, "fit_latent", noting)
-    monkeypatch.setattr(search, "fit_latent", noting)
+    monkeypatch.setattr(Comparison, "descent", noting)
     result = trained(X, init="auto", max_iter=45)
     table = {name: np.array(column) for name, column in result.candidates.items()}
-    assert calls == [10] * 12 + [10] * 6 + [40] * 3 + [45]
+    assert calls == [10] * 12 + [20] * 6 + [60] * 3
     assert np.bincount(table["iterations"])[[10, 20]].tolist() == [6, 3]
     for n_iter in (10, 20):  # those that are dropped are the worse ones
         dropped = table["iterations"] == n_iter
@@ -57,9 +58,8 @@ def test_the_better_half_of_the_starts_descends_longer(monkeypatch):
 
 
 def starts_of(rows, **parameters):
-    parameters = UnsupervisedKernelRegression(**{"n_components": 1, **parameters}).get_params(deep=False)
-    settings = settings_of(parameters, len(rows.points))
-    return search.StartSearch(settings, rows, parameters["init"], np.random.RandomState(0)), settings
+    settings = settings_of(UnsupervisedKernelRegression(**{"n_components": 1, **parameters}), len(rows.points))
+    return search.StartSearch(settings, rows, np.random.RandomState(0)), settings
 
 
 def test_each_start_is_at_its_best_scale():
@@ -67,12 +67,12 @@ def test_each_start_is_at_its_best_scale():
     starts, settings = starts_of(DataRows(X), init="lle")
     starts.run()
     table = starts.table()
-    objective = LatentObjective(data_targets(X), n_excluded=settings.n_excluded)
+    objective = LatentProblem(data_targets(X), n_excluded=settings.n_excluded)
     for name, value in zip(table["start"], table["objective"], strict=True):
         Z = starts.of_some(name)[0]
         assert objective.value(Z) == pytest.approx(value, rel=1e-9)
         # Before its pieces were moved no other scale was better, from a seventh of it to seven times.
-        box = starts._boxes[name] * starts._kept.scaled[name].scales
+        box = starts._current.boxes[name] * starts._current.scaled[name].scales
         others = [objective.value(factor * box) for factor in np.geomspace(1 / 7, 7, 29)]
         assert objective.value(box) < 1.03 * min(others)
         alone, _ = starts_of(DataRows(X), init=name)
@@ -105,13 +105,13 @@ def test_starts_in_feature_space_are_scaled_and_chosen_by_the_objective(kernel):
     X, _ = make_s_sheet(150, noise=0.1, random_state=0)
     starts, settings = starts_of(FeatureRows(kernel, X, "Owner"), n_components=2, init="isomap", feature_kernel=kernel)
     best, table = starts.run(), starts.table()
-    objective = LatentObjective(feature_targets(kernel(X)), n_excluded=settings.n_excluded)
+    objective = LatentProblem(feature_targets(kernel(X)), n_excluded=settings.n_excluded)
     for name, value in zip(table["start"], table["objective"], strict=True):
         Z = starts.of_some(name)[0]
         assert objective.value(Z) == pytest.approx(value, rel=1e-9)
         assert min(objective.value(factor * Z) for factor in (0.8, 0.9, 1.1, 1.25)) > 0.998 * value
         descended = table["descended"][table["start"].index(name)]
-        assert objective.value(starts._kept.descended[name].Z) == pytest.approx(descended, rel=1e-9)
+        assert objective.value(starts._current.descended[name].Z) == pytest.approx(descended, rel=1e-9)
     assert best == table["start"][int(np.argmin(table["descended"]))]
 
 
@@ -123,28 +123,26 @@ def test_a_number_that_is_given_is_scaled_for_the_sample(monkeypatch):
         return fit_latent(objective, start, **options)
 
     monkeypatch.setattr(training, "fit_latent", noting)
-    monkeypatch.setattr(search, "START_ROWS", 100)
-    trained(make_arc(400, angle=3.0, noise=0.05, random_state=0)[0], init="isomap-8", n_excluded=60, max_iter=2)
+    X, _ = make_arc(400, angle=3.0, noise=0.05, random_state=0)
+    trained(X, FEW, init="isomap-8", n_excluded=60, max_iter=2)
     assert used == [(100, 20), (400, 60)]  # 60 (1 / 4)^(4/5) = 19.8
 
 
-def test_an_interrupted_descent_ends_the_comparison(monkeypatch):
-    fit_latent, calls = training.fit_latent, []
+def test_an_interrupted_descent_ends_the_comparison():
+    told = []
 
-    def interrupting(*arguments, **options):
-        calls.append(1)
-        fit = fit_latent(*arguments, **options)
-        return replace(fit, status="interrupted") if len(calls) == 2 else fit
+    def in_the_second_descent(n, fit):
+        told.append(fit.n_iter)
+        return told.count(1) == 2 and fit.n_iter == 5
 
-    monkeypatch.setattr(search, "fit_latent", interrupting)
-    result = trained(X, init="auto", max_iter=5)
-    assert (result.fit.status, result.fit.n_iter, len(calls)) == ("interrupted", 0, 2)
+    result = trained(X, init="auto", max_iter=5, callback=in_the_second_descent)
+    assert (result.fit.status, result.fit.n_iter, told.count(1)) == ("interrupted", 0, 2)
     assert np.sum(~np.isnan(result.candidates["descended"])) == 1
     assert result.init == result.candidates["start"][int(np.nanargmin(result.candidates["descended"]))]
 
 
 def test_an_interrupt_ends_the_comparison(monkeypatch):
-    grid_scale, calls = search.grid_scale, []
+    grid_scale, calls = comparison.grid_scale, []
 
     def interrupting(*arguments):
         calls.append(1)
@@ -152,11 +150,11 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
             raise KeyboardInterrupt
         return grid_scale(*arguments)
 
-    monkeypatch.setattr(search, "grid_scale", interrupting)
+    monkeypatch.setattr(comparison, "grid_scale", interrupting)
     result = trained(X, init="isomap")
     assert result.candidates["start"] == ["isomap-5"]
     assert result.fit.status == "interrupted"
-    monkeypatch.setattr(search, "grid_scale", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(comparison, "grid_scale", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         trained(X, init="isomap")
 
@@ -169,11 +167,10 @@ def test_no_start_at_all_is_an_error(monkeypatch):
 
 @pytest.mark.parametrize("init", ["isomap-8", ANGLES[:, None]], ids=["isomap", "given"])
 @pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
-def test_starts_on_a_sample_are_like_those_on_all_rows(monkeypatch, init, density_kernel):
+def test_starts_on_a_sample_are_like_those_on_all_rows(init, density_kernel):
     whole = trained(X, init=init, density_kernel=density_kernel)
-    monkeypatch.setattr(search, "START_ROWS", 60)
-    sampled = trained(X, init=init, density_kernel=density_kernel)
-    assert not sampled.objective.isolated(sampled.fit.Z).any()
+    sampled = trained(X, Tuning(start_rows=60), init=init, density_kernel=density_kernel)
+    assert not sampled.problem.isolated(sampled.fit.Z).any()
     ratio = np.ptp(sampled.fit.Z) / np.ptp(whole.fit.Z)
     assert 0.5 < ratio < 2
     assert sampled.fit.objective < 2 * whole.fit.objective
@@ -188,9 +185,8 @@ def by_sample(monkeypatch, **parameters):
         calls.append((len(start), options))
         return fit_latent(objective, start, **options)
 
-    monkeypatch.setattr(search, "START_ROWS", 100)
     monkeypatch.setattr(training, "fit_latent", noting)
-    return trained(X, **{"init": "isomap-8", "density_kernel": "quartic", **parameters}), calls, angles
+    return trained(X, FEW, **{"init": "isomap-8", "density_kernel": "quartic", **parameters}), calls, angles
 
 
 @pytest.mark.parametrize("density_kernel", ["gaussian", "quartic"])
@@ -199,13 +195,13 @@ def test_many_rows_by_way_of_a_sample(monkeypatch, density_kernel):
     result, calls, angles = by_sample(
         monkeypatch, density_kernel=density_kernel, callback=lambda n, fit: told.append((n, len(fit.Z)))
     )
-    assert [(n, options["max_iter"]) for n, options in calls] == [(100, 500), (400, training._MAX_ITER_OF_ALL)]
+    assert [(n, options["max_iter"]) for n, options in calls] == [(100, 500), (400, TUNING.max_iter_of_all)]
     assert [each for each in told if each[1] == 400] == [(n, 400) for n in range(1, result.fit.n_iter + 1)]
     assert told[0] == (1, 100)
-    assert len(result.fit.history) == result.fit.n_iter + 1 <= training._MAX_ITER_OF_ALL + 1
-    assert result.objective.n_excluded == settings_of(UnsupervisedKernelRegression(1).get_params(), 400).n_excluded
+    assert len(result.fit.history) == result.fit.n_iter + 1 <= TUNING.max_iter_of_all + 1
+    assert result.problem.n_excluded == settings_of(UnsupervisedKernelRegression(1), 400).n_excluded
     assert abs(np.corrcoef(result.fit.Z[:, 0], angles)[0, 1]) > 0.99
-    assert not result.objective.isolated(result.fit.Z).any()
+    assert not result.problem.isolated(result.fit.Z).any()
     # All rows begin where the sample has ended.
     assert result.fit.history[0] < 0.7 * result.candidates["objective"][0]
 
@@ -235,8 +231,8 @@ def test_given_starts_and_feature_spaces_are_fitted_at_once(monkeypatch):
     assert [n for n, _ in calls] == [400]
     calls.clear()
     X = make_arc(150, random_state=0)[0]
-    parameters = UnsupervisedKernelRegression(1, init="pca", max_iter=3, random_state=0).get_params(deep=False)
-    train(parameters, settings_of(parameters, 150), FeatureRows(Linear(), X, "Owner"), None)
+    model = UnsupervisedKernelRegression(1, init="pca", max_iter=3, random_state=0)
+    train(settings_of(model, 150), FeatureRows(Linear(), X, "Owner"))
     assert [n for n, _ in calls] == [150]
 
 
@@ -254,22 +250,21 @@ def test_an_interrupt_before_all_rows_are_fitted_leaves_points_of_all(monkeypatc
     assert [n for n, _ in calls] == [100]
     fit = result.fit
     assert (fit.status, fit.n_iter, fit.history) == ("interrupted", 0, [fit.objective])
-    assert fit.objective == pytest.approx(result.objective.value(fit.Z))
+    assert fit.objective == pytest.approx(result.problem.value(fit.Z))
     assert abs(np.corrcoef(fit.Z[:, 0], angles)[0, 1]) > 0.99
 
 
-def test_isolated_points_go_to_others(monkeypatch):
+def test_isolated_points_go_to_others():
     Z = np.concatenate([np.linspace(-1, 1, 97), [5.0, 9.0, -7.0]])[:, None]
-    monkeypatch.setattr(search, "START_ROWS", 60)
-    result = trained(X, init=Z, density_kernel="quartic", max_iter=1)
-    assert not result.objective.isolated(result.fit.Z).any()
+    result = trained(X, Tuning(start_rows=60), init=Z, density_kernel="quartic", max_iter=1)
+    assert not result.problem.isolated(result.fit.Z).any()
 
 
 def test_an_interrupted_homotopy_is_the_fit(monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.manifolds.ukr.objective.LatentObjective.density", interrupt)
+    monkeypatch.setattr("mercer.manifolds.ukr.density_kernels.LatentDensity.__call__", interrupt)
     result = trained(X, init="pca", homotopy=True)
     assert result.fit.status == "interrupted"
     assert result.fit.n_iter == 0
@@ -283,7 +278,7 @@ def test_pieces_that_are_far_apart_are_gathered(kernel):
     start = np.column_stack([1000.0 * which, np.zeros(130)]) + 10 * X[:, :2]
     model = UnsupervisedKernelRegression(2, density_kernel=kernel, init=start, random_state=0).fit(X)
     longest = minimum_spanning_tree(squareform(pdist(model.embedding_))).data.max()
-    assert longest < 3 * GAPS[kernel]
-    objective = LatentObjective(data_targets(X), kernel, model.n_excluded_)
+    assert longest < 3 * DENSITY_KERNELS[kernel].gap
+    objective = LatentProblem(data_targets(X), kernel, model.n_excluded_)
     assert model.objective_ == pytest.approx(objective.value(model._Z), rel=1e-9)
     assert model.objective_ <= 1.05 * model.history_[-1]

@@ -33,7 +33,7 @@ def block(loss, n, *, paired=True, C=10.0, kernel=None, ordered=True):
 
 def value(problem, box, B):
     """The dual objective, to be minimised."""
-    return 0.5 * B @ problem.gram @ B - problem.y @ B + price_of(box.rows, B)
+    return 0.5 * B @ problem.gram.formed @ B - problem.y @ B + price_of(box.rows, B)
 
 
 # Small blocks are divided too, after few steps and before a Newton step is tried.
@@ -62,7 +62,7 @@ def divided(monkeypatch):
 def test_halves_lead_to_the_interior_points_minimum(loss, paired, divided):
     problem, box, B, g = block(loss, 121, paired=paired)
     options = {"target": 1e-7, "max_steps": 10**6, "tuning": DIVIDED}
-    violation = descend_by_halves(problem.gram, g, B, box.rows, n_sums=int(paired), **options)
+    violation = descend_by_halves(problem.gram.formed, g, B, box.rows, n_sums=int(paired), **options)
     assert len(divided) > 1
     assert divided[:2] == [(0, 60, 121), (0, 30, 90, 121)]
     assert violation <= 1e-7
@@ -93,7 +93,7 @@ def test_smo_with_divided_blocks_weights_and_tubes_for_each_sample(loss, divided
 def test_parts_never_raise_the_objective(paired, dtype):
     # A wide kernel and samples in any order: both halves make up for the same error.
     problem, box, B, g = block(EpsilonInsensitive(0.01), 80, paired=paired, kernel=Gaussian(3.0), C=0.5, ordered=False)
-    K, g = problem.gram.astype(dtype), g.astype(dtype)
+    K, g = problem.gram.formed.astype(dtype), g.astype(dtype)
     last = start = value(problem, box, B)
     for _ in range(5):
         descend_on_parts(K, g, B, box.rows, (0, 40, 80), n_sums=int(paired), target=1e-6, steps=16)
@@ -115,9 +115,9 @@ def test_halves_that_do_the_same_are_joined_by_half_the_step():
 
 def test_parts_that_are_at_their_minimum_stay():
     problem, box, B, g = block(EpsilonInsensitive(0.1), 60)
-    descend(problem.gram, 0, g, B, box.rows, 1, 1e-9, 10**6)
+    descend(problem.gram.formed, 0, g, B, box.rows, 1, 1e-9, 10**6)
     before = B.copy(), g.copy()
-    assert descend_on_parts(problem.gram, g, B, box.rows, (0, 30, 60), n_sums=1, target=1e-6, steps=16) == 0
+    assert descend_on_parts(problem.gram.formed, g, B, box.rows, (0, 30, 60), n_sums=1, target=1e-6, steps=16) == 0
     np.testing.assert_array_equal((B, g), before)
 
 
@@ -126,14 +126,16 @@ def test_one_thread_and_two_do_the_same_to_the_last_digit():
     for limit in (None, 1):
         problem, box, B, g = block(EpsilonInsensitive(0.01), 700, C=100.0, kernel=Gaussian(0.3))
         with single_threaded_numpy, threadpool_limits(limit):  # as solvers do: products may depend on it
-            descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-4, max_steps=200_000)
+            descend_by_halves(problem.gram.formed, g, B, box.rows, n_sums=1, target=1e-4, max_steps=200_000)
         answers.append(B)
     np.testing.assert_array_equal(*answers)
 
 
 def test_steps_end_when_they_are_used_up(divided):
     problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
-    violation = descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-12, max_steps=150, tuning=DIVIDED)
+    violation = descend_by_halves(
+        problem.gram.formed, g, B, box.rows, n_sums=1, target=1e-12, max_steps=150, tuning=DIVIDED
+    )
     assert len(divided) == 1
     np.testing.assert_allclose(violation_of(box, B, g, paired=True), violation, rtol=1e-6)
 
@@ -141,13 +143,16 @@ def test_steps_end_when_they_are_used_up(divided):
 def test_small_blocks_are_not_divided(monkeypatch):
     monkeypatch.delattr(halves, "descend_on_parts")
     problem, box, B, g = block(EpsilonInsensitive(0.01), 100, C=100.0)
-    assert descend_by_halves(problem.gram, g, B, box.rows, n_sums=1, target=1e-6, max_steps=10**6) <= 1e-6
+    assert descend_by_halves(problem.gram.formed, g, B, box.rows, n_sums=1, target=1e-6, max_steps=10**6) <= 1e-6
 
 
 def test_descend_on_some_rows_of_a_larger_matrix():
     problem, box, B, g = block(EpsilonInsensitive(0.1), 60)
     part = slice(20, 45)
-    own_box, own = np.ascontiguousarray(box.rows[:, part]), np.ascontiguousarray(problem.gram[part, part])
+    K = problem.gram.formed
+    own_box, own = np.ascontiguousarray(box.rows[:, part]), np.ascontiguousarray(K[part, part])
     alone, inside = [(g[part].copy(), B[part].copy()) for _ in range(2)]
-    assert descend(own, 0, *alone, own_box, 1, 0.0, 50) == descend(problem.gram, 20, *inside, own_box, 1, 0.0, 50)
+    assert descend(own, 0, *alone, own_box, 1, 0.0, 50) == descend(
+        problem.gram.formed, 20, *inside, own_box, 1, 0.0, 50
+    )
     np.testing.assert_array_equal(alone, inside)

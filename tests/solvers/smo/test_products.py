@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.losses import Huber
 from mercer.solvers.smo.products import Products, products_of
 from tests.contracts.all_problems import make, rows
@@ -18,7 +18,7 @@ N = 40
 def test_products_that_start_from_a_known_one(n_changed, in_memory, ratio):
     X = rows(N)
     K = Gaussian(0.8)(X)
-    products = Products(K if in_memory else Gram(Gaussian(0.8), X), np.zeros(N))
+    products = Products(FormedMatrix(K) if in_memory else Gram(Gaussian(0.8), X), np.zeros(N))
     rng = np.random.default_rng(0)
     B = rng.normal(size=N)
     assert not products.knows(B)
@@ -31,7 +31,7 @@ def test_products_that_start_from_a_known_one(n_changed, in_memory, ratio):
 
 
 def test_zero_is_no_multiple():
-    products = Products(Gaussian(0.8)(rows(N)), np.zeros(N))
+    products = Products(FormedMatrix(Gaussian(0.8)(rows(N))), np.zeros(N))
     products.times(np.zeros(N))
     assert products.knows(np.zeros(N))
     assert not products.knows(np.ones(N))

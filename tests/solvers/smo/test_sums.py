@@ -73,10 +73,10 @@ def test_steps_keep_both_sums():
     before, g = sums(B), problem.gram @ B - problem.y
     values = []
     for _ in range(40):
-        descend(problem.gram, 0, g, B, box.rows, 2, 0.0, 5)
+        descend(problem.gram.formed, 0, g, B, box.rows, 2, 0.0, 5)
         np.testing.assert_allclose(sums(B), before, rtol=1e-12)
         np.testing.assert_allclose(g, problem.gram @ B - problem.y, atol=1e-12)
-        values.append(0.5 * B @ problem.gram @ B - problem.y @ B)
+        values.append(0.5 * B @ problem.gram.formed @ B - problem.y @ B)
     assert np.all(np.diff(values) <= 1e-12)
 
 
@@ -86,8 +86,8 @@ def test_pairs_and_guesses_find_the_minimum_with_both_sums(precision):
     exact = InteriorPoint().solve(problem, tol=1e-10)
     box, B = Box(problem), Sums(problem).near(1e3 * exact.B, Box(problem), Sums(problem).totals)
     g = problem.gram @ B - problem.y
-    descend(problem.gram, 0, g, B, box.rows, 2, 1e-2, 100_000)
-    assert solve_by_active_set(problem.gram, g, B, box.rows, n_sums=2, slack=1e-6, system=FreeSystem(precision))
+    descend(problem.gram.formed, 0, g, B, box.rows, 2, 1e-2, 100_000)
+    assert solve_by_active_set(problem.gram.formed, g, B, box.rows, n_sums=2, slack=1e-6, system=FreeSystem(precision))
     np.testing.assert_allclose(sums(B), [12.0, -12.0], rtol=1e-9)
     np.testing.assert_allclose(problem.dual(B), exact.dual, rtol=1e-5)
 

@@ -13,7 +13,7 @@ from mercer.kernels import Anova, Gaussian, Linear, Periodized, Polynomial
 from mercer.losses import Squared
 from mercer.manifolds import LatentBasis, LatentSpace
 from mercer.manifolds.latent.tables import Tables
-from mercer.manifolds.ukr.units import LatentUnits
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.report import (
     METHODS,
     LearningProblem,
@@ -75,6 +75,10 @@ def put(path, value):
     return turn(path, lambda _: value)
 
 
+def density_of(kernel, periods=None):
+    return LatentDensity(DENSITY_KERNELS[kernel], periods)
+
+
 def first(number):
     """The first entry of an array is this."""
 
@@ -129,9 +133,9 @@ MAPS = [
     ("ukr", turn("_surface.values", shorter), "values of its Surface must have the shape (60, 3), not (59, 3)"),
     ("ukr", put("_surface.seen", np.ones(3)), "seen of its Surface must have the shape (60, 3), not (3,)"),
     ("ukr", put("_units.periods", np.array([-1.0, 2.0])), "periods of its LatentUnits must be 2 positive numbers"),
-    ("ukr", put("_surface.objective._units", LatentUnits(np.ones(3))), "periods of its LatentUnits must be 2 positive"),
-    ("ukr", put("_objective.periods", np.ones(2)), "periods of its LatentObjective must be None"),
-    ("ukr", put("_objective._pairs._quartic", True), "_quartic of its AllPairs must be False"),
+    ("ukr", put("_surface.density", density_of("quartic")), "kernel of its LatentDensity is QuarticDensity"),
+    ("ukr", put("_density", density_of("gaussian", np.ones(3))), "periods of its LatentDensity must be 2 positive"),
+    ("ukr", put("_density", density_of("gaussian", -np.ones(2))), "periods of its LatentDensity must be 2 positive"),
     ("ukr", put("density_threshold_", 1e9), "it cannot be used (ValueError: "),
     ("kpca", turn("rows_", shorter), "dual_coef_ of its KernelPCA must have the shape (59, 2), not (60, 2)"),
     ("kpca", put("kernel_", Polynomial(10**6)), "degree of its Polynomial must be a whole number from 1 to 20"),

@@ -5,11 +5,16 @@ from mercer.kernels.gram.family import gram_family
 from mercer.kernels.gram.feature_maps import feature_map
 from mercer.kernels.gram.landmarks import choose_landmarks
 from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky, nystroem
+from mercer.kernels.gram.matrix import FormedMatrix, GramMatrix, NoMatrix, as_gram_matrix
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache
 from mercer.kernels.gram.single import single_precision_error, single_precision_product
 
 __all__ = [
+    "GramMatrix",
+    "FormedMatrix",
+    "NoMatrix",
+    "as_gram_matrix",
     "Gram",
     "RowCache",
     "Columns",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mercer.kernels.gaussian import add_gaussian_products, fill_gaussian_tile
+from mercer.kernels.gram.matrix import GramMatrix
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache, fill_with_part
 from mercer.threads import run_over_rows
@@ -38,7 +39,7 @@ class Columns(Protocol):
         """K[chosen, chosen], C-contiguous; it may be overwritten by the next call."""
 
 
-def columns_of(gram: Any, memory: int) -> Columns:
+def columns_of(gram: GramMatrix | Array, memory: int) -> Columns:
     """The columns of a matrix, or of a Gram matrix that is not formed; kept ones take at most `memory` bytes.
 
     Examples
@@ -60,7 +61,7 @@ def columns_of(gram: Any, memory: int) -> Columns:
     )
 
 
-def shifted_columns_of(gram: Any, shift: float) -> Columns:
+def shifted_columns_of(gram: GramMatrix | Array, shift: float) -> Columns:
     """The columns of a matrix less a constant, for matrices of which single precision would keep the constant alone.
 
     Everything is evaluated in double precision. Products are those with the matrix itself: for weights that add up to

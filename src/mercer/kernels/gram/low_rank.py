@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
+from mercer.kernels.gram.matrix import GramMatrix
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
 from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
@@ -23,7 +24,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class LowRank:
+class LowRank(GramMatrix):
     """A factor L of a positive definite Gram matrix: K ≈ L Lᵀ, and K - L Lᵀ is positive semi-definite.
 
     Attributes
@@ -44,7 +45,7 @@ class LowRank:
         "interrupted" if Ctrl-C or the callback ended it early, else "optimal".
     """
 
-    factor: Array
+    factor: Array = field()  # the base class has None
     landmarks: Array
     trace: float
     trace_error: float
@@ -53,6 +54,21 @@ class LowRank:
     whitening: Array
     precision: float = float(np.finfo(np.float64).eps)
     status: Status = Status.OPTIMAL
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """That of K."""
+        return len(self.factor), len(self.factor)
+
+    @property
+    def dtype(self) -> Any:
+        """That of L."""
+        return self.factor.dtype
+
+    @property
+    def error(self) -> float:  # type: ignore[override]
+        """The trace error."""
+        return self.trace_error
 
     @property
     def rank(self) -> int:
@@ -67,6 +83,14 @@ class LowRank:
     def __matmul__(self, V: ArrayLike) -> Array:
         """(L Lᵀ) V."""
         return np.asarray(self.factor @ (self.factor.T @ np.asarray(V)))
+
+    def diagonal(self) -> Array:
+        """Diagonal of L Lᵀ."""
+        return np.asarray(np.sum(self.factor**2, axis=1))
+
+    def block(self, rows: Any, columns: Any = slice(None)) -> Array:
+        """Entries of L Lᵀ."""
+        return np.asarray(self.factor[rows] @ self.factor[columns].T)
 
     def coefficients(self, B: Array) -> Array:
         """Coefficients a, zero but at the landmarks, of the function Σ a_i k(x_i, .) with the values L LᵀB at the rows.

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from mercer.kernels.base import Kernel, Sides, finite_diagonal
+from mercer.kernels.gram.matrix import FormedMatrix, GramMatrix
 from mercer.kernels.positions import positions
 from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
 from mercer.running import with_progress
@@ -25,7 +26,7 @@ _MANY_TILES, _LARGEST = 16, 4
 _MANY_VALUES = 2**22
 
 
-class Gram(LinearOperator):
+class Gram(LinearOperator, GramMatrix):
     """The Gram matrix of a kernel on X (against Y) as a linear operator that evaluates tiles when they are needed.
 
     Parameters
@@ -57,6 +58,8 @@ class Gram(LinearOperator):
     True
     """
 
+    in_memory = False
+
     def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, memory: int = 2**28, verbose: bool = False):
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernel of Gram must be a Kernel, got {kernel!r}; wrap a function in FromFunction.")
@@ -72,7 +75,7 @@ class Gram(LinearOperator):
         sides = self._sides if dtype is None else self._sides._replace(dtype=dtype)
         return dense_gram(self.kernel, sides, symmetric=self.symmetric)
 
-    def for_products(self, memory: int) -> Gram | Array:
+    def for_products(self, memory: int) -> GramMatrix:
         """What to take for many products: the whole matrix, if `memory` bytes hold it and each would evaluate it anew.
 
         Gaussians of few columns stay operators: to evaluate them takes no longer than to fetch them from memory. The
@@ -81,7 +84,7 @@ class Gram(LinearOperator):
         sides, n_values, one = self._sides, self.shape[0] * self.shape[1], np.empty((self.shape[1], 1))
         if not _MANY_VALUES <= n_values <= memory // 8 or not self.kernel._forms_tiles(sides.left, sides.right, one):
             return self
-        return self.toarray(np.float64)
+        return FormedMatrix(self.toarray(np.float64))
 
     def diagonal(self) -> Array:
         """Diagonal of a symmetric Gram matrix."""

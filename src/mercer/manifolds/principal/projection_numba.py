@@ -4,6 +4,7 @@ import numpy as np
 from numba import boolean, float64, int64, njit, void
 
 from mercer.compiled_numba import PLAIN, compiled, read_only
+from mercer.manifolds.latent.cholesky_numba import factorise, solve_factored
 
 # What is added to the diagonal of JᵀJ, as a share of its largest entry: f may stand still in a direction.
 _LEAST_CURVATURE = 1e-14
@@ -48,40 +49,21 @@ def best_local_minima(distances, reach, neighbours, found):  # type: ignore[no-u
 
 
 @njit(**PLAIN)
-def _solve_free(A, S, g, free, damping, largest, factor, step):  # type: ignore[no-untyped-def]
+def _solve_free(A, S, g, free, damping, largest, factor, held, step):  # type: ignore[no-untyped-def]
     """Solve (A + S + damping diag A) step = g for the free coordinates; without S, and 0.0 returned, where concave."""
     q = len(g)
     share = 1.0
     while True:
-        convex = True
-        # Cholesky of the free block; held coordinates have a unit row.
         for a in range(q):
             for b in range(a + 1):
-                value = A[a, b] + share * S[a, b] if free[a] and free[b] else 0.0
-                if a == b:
-                    value += A[a, a] * damping + _LEAST_CURVATURE * largest if free[a] else 1.0
-                for e in range(b):
-                    value -= factor[a, e] * factor[b, e]
-                if a != b:
-                    factor[a, b] = value / factor[b, b]
-                elif value > _LEAST_CURVATURE * largest * share:
-                    factor[a, a] = np.sqrt(value)
-                else:
-                    convex = False
-                    factor[a, a] = np.inf
-        if convex or share == 0.0:
+                factor[a, b] = A[a, b] + share * S[a, b] if free[a] and free[b] else 0.0
+            # Coordinates that are held have a unit row.
+            factor[a, a] += A[a, a] * damping + _LEAST_CURVATURE * largest if free[a] else 1.0
+            held[a] = g[a] if free[a] else 0.0
+        if factorise(factor, _LEAST_CURVATURE * largest * share, np.inf) or share == 0.0:
             break
         share = 0.0
-    for a in range(q):
-        value = g[a] if free[a] else 0.0
-        for e in range(a):
-            value -= factor[a, e] * step[e]
-        step[a] = value / factor[a, a]
-    for a in range(q - 1, -1, -1):
-        value = step[a]
-        for e in range(a + 1, q):
-            value -= factor[e, a] * step[e]
-        step[a] = value / factor[a, a]
+    solve_factored(factor, held, step)
     return share
 
 
@@ -110,7 +92,7 @@ def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ign
     """
     n, q, d = T.shape
     A, g, step, clipped = np.empty((q, q)), np.empty(q), np.empty(q), np.empty(q)
-    free, factor = np.empty(q, np.bool_), np.empty((q, q))
+    free, factor, held = np.empty(q, np.bool_), np.empty((q, q)), np.empty(q)
     for i in range(n):
         w = W[i if W.shape[0] > 1 else 0]
         largest = 0.0
@@ -130,7 +112,7 @@ def propose_steps(T, R, W, Z, S, damping, is_circle, steps, gains):  # type: ign
             free[a] = is_circle[a] or not ((z >= 1.0 and g[a] > 0.0) or (z <= -1.0 and g[a] < 0.0))
         share, leaves = 1.0, True
         while leaves:
-            share = _solve_free(A, S[i], g, free, damping[i], largest, factor, step)
+            share = _solve_free(A, S[i], g, free, damping[i], largest, factor, held, step)
             leaves = False
             for a in range(q):
                 z = Z[i, a]

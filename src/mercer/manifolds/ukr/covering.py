@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Of more points than this some stand for all, where a place is all that matters.
-MANY = 10_000
-
 
 def covering(U: Array, side: float) -> tuple[Array, Array]:
     """One point of each cell of a grid: no other is farther from its own than the diagonal of a cell.

@@ -1,31 +1,25 @@
-"""Optimisation of all latent points: RPROP, L-BFGS, or one after the other, and homotopy before them."""
+"""Solvers for all latent points: RPROP, L-BFGS, or one after the other, and homotopy before them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from tqdm import tqdm
 
-from mercer.kernels.blas import allowed_threads, single_threaded_blas
-from mercer.manifolds.ukr.lists import ListObjective
-from mercer.manifolds.ukr.objective import LatentObjective
-from mercer.solvers import rprop
+from mercer.manifolds.ukr.lists import ListProblem
+from mercer.manifolds.ukr.problem import Evaluated, Evaluator, LatentProblem
+from mercer.manifolds.ukr.tuning import DESCENTS
+from mercer.running import Iterates, Run, Status, Step, Stopping, with_progress
+from mercer.solvers.rprop import rprop_steps
+from mercer.threads import allowed_threads, single_threaded_blas
 
 Array = NDArray[Any]
-Status = Literal["optimal", "max_iter", "interrupted"]
 
-OPTIMIZERS = ("rprop", "lbfgs", "rprop+lbfgs")
-# Iterations of RPROP before L-BFGS takes over, and of each step of a homotopy.
-_BEFORE, _HOMOTOPY_STEPS = 100, 100
-# Iterations over which the gain is measured that ends a descent.
-_WINDOW = 20
-# A homotopy starts from points so close to each other: all densities are nearly those of one point.
-_TOTAL_VARIANCE = 0.01
 # Density thresholds of [Meinicke2005]_, section 4.3.
 THRESHOLDS = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
 
@@ -44,8 +38,8 @@ class LatentFit:
         The best objective so far, at the start and after each iteration: it never rises.
     n_iter : int
         Number of iterations.
-    status : {"optimal", "max_iter", "interrupted"}
-        How it ended.
+    status : Status
+        How it ended: "optimal", "max_iter" or "interrupted".
     """
 
     Z: Array
@@ -54,25 +48,140 @@ class LatentFit:
     n_iter: int
     status: Status
 
+    @classmethod
+    def of(cls, run: Run[Array], before: LatentFit | None = None, status: Status | None = None) -> LatentFit:
+        """What a run has found, or has found so far, after another descent that it goes on from."""
+        history = run.history if before is None else before.history + run.history[1:]
+        return cls(run.state, run.value, list(history), len(history) - 1, status or run.status)
+
+    @classmethod
+    def at(cls, Z: Array, value: float, status: Status = Status.MAX_ITER) -> LatentFit:
+        """Points that no iteration has changed."""
+        return cls(Z, value, [value], 0, status)
+
 
 Callback = Callable[[int, LatentFit], Any]
 
 
-def fit_latent(
-    objective: LatentObjective | ListObjective,
-    start: Array,
-    *,
-    optimizer: str = "lbfgs",
-    max_iter: int = 500,
-    tol: float = 1e-4,
-    verbose: bool = False,
-    callback: Callback | None = None,
-) -> LatentFit:
-    """Minimise an objective over all latent points.
+class _Descent:
+    """The points, lists and constraint that algorithms which follow each other work on."""
+
+    def __init__(self, problem: Evaluated, start: Array, tol: float, verbose: bool, callback: Callback | None):
+        self.evaluator, self.Z = problem.evaluator(), np.array(start, dtype=np.float64)
+        self.admissible = admissible_from(self.Z, problem, self.evaluator)
+        self._tol, self._verbose, self._callback = tol, verbose, callback
+        self.fit: LatentFit | None = None
+
+    def go_on(self, algorithm: Callable[[Run[Array], _Descent, int], object], max_iter: int) -> None:
+        """Follow an algorithm from the best points, and add what it finds to the fit."""
+        before = self.fit
+
+        def told(n_iter: int, _: Array) -> object:
+            if self._callback is None or n_iter == 0:
+                return False
+            fit = LatentFit.of(run, before, Status.MAX_ITER)
+            return self._callback(fit.n_iter, fit)
+
+        stopping = Stopping(self._tol, max_iter, verbose=self._verbose, patience=DESCENTS.patience)
+        with Run[Array](stopping, "Unsupervised kernel regression", tell=told) as run:
+            algorithm(run, self, max_iter)
+        self.fit = LatentFit.of(run, before)
+        self.Z = self.fit.Z
+
+
+class LatentSolver(ABC):
+    """An algorithm that minimises a problem over all latent points.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    """
+
+    name: ClassVar[str]
+
+    def refusal(self, problem: Evaluated) -> str | None:
+        """Why this solver cannot take the problem; None if it can."""
+        return None
+
+    @abstractmethod
+    def _descend(self, descent: _Descent, max_iter: int) -> None:
+        """Let one or several algorithms go on."""
+
+    def solve(
+        self,
+        problem: Evaluated,
+        start: Array,
+        *,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        verbose: bool = False,
+        callback: Callback | None = None,
+    ) -> LatentFit:
+        """Minimise a problem; see `fit_latent`."""
+        reason = self.refusal(problem)
+        if reason is not None:
+            raise ValueError(f"optimizer {self.name!r} cannot solve this problem: {reason}.")
+        descent = _Descent(problem, start, tol, verbose, callback)
+        self._descend(descent, max_iter)
+        assert descent.fit is not None
+        return descent.fit
+
+
+class Rprop(LatentSolver):
+    """Resilient propagation: steps by the signs of the gradient. No step leaves where points may be."""
+
+    name = "rprop"
+
+    def steps(self, problem: Evaluated, start: Array) -> Iterates[Array]:
+        """The start and all further points, for a run of one's own."""
+        evaluator = problem.evaluator()
+        admissible = admissible_from(start, problem, evaluator)
+        return rprop_steps(evaluator.value_and_gradient, start, admissible=admissible)
+
+    def _descend(self, descent: _Descent, max_iter: int) -> None:
+        descent.go_on(_rprop, max_iter)
+
+
+class LBFGS(LatentSolver):
+    """L-BFGS of SciPy. It may leave where points may be, but keeps the best points where they are."""
+
+    name = "lbfgs"
+
+    def refusal(self, problem: Evaluated) -> str | None:
+        """It knows no constraint, and needs one function along a line."""
+        if problem.least_density > 0.0:
+            return "it keeps no density above a threshold; choose the optimizer 'rprop'"
+        if isinstance(problem, ListProblem):
+            return "its lists of neighbours change along a line; choose the optimizer 'rprop'"
+        return None
+
+    def _descend(self, descent: _Descent, max_iter: int) -> None:
+        descent.go_on(_lbfgs, max_iter)
+
+
+class RpropThenLBFGS(LBFGS):
+    """A hundred iterations of RPROP, half of all at most, and L-BFGS from there."""
+
+    name = "rprop+lbfgs"
+
+    def _descend(self, descent: _Descent, max_iter: int) -> None:
+        before = min(DESCENTS.before, max_iter // 2)
+        if before:
+            descent.go_on(_rprop, before)
+        if descent.fit is None or descent.fit.status != Status.INTERRUPTED:
+            descent.go_on(_lbfgs, max_iter - (0 if descent.fit is None else descent.fit.n_iter))
+
+
+OPTIMIZERS: dict[str, LatentSolver] = {solver.name: solver for solver in (Rprop(), LBFGS(), RpropThenLBFGS())}
+
+
+def fit_latent(problem: Evaluated, start: Array, *, optimizer: str = "lbfgs", **options: Any) -> LatentFit:
+    """Minimise a problem over all latent points.
 
     Parameters
     ----------
-    objective : LatentObjective or ListObjective
+    problem : LatentProblem or ListProblem
         What is minimised.
     start : array of shape (N, q)
         Where to start, in widths of the kernel.
@@ -93,26 +202,19 @@ def fit_latent(
     --------
     >>> import numpy as np
     >>> from mercer.manifolds.ukr.fitting import fit_latent
-    >>> from mercer.manifolds.ukr.objective import LatentObjective
+    >>> from mercer.manifolds.ukr.problem import LatentProblem
     >>> from mercer.manifolds.ukr.targets import data_targets
     >>> t = np.linspace(0, 3, 60)
-    >>> objective = LatentObjective(data_targets(np.column_stack([np.cos(t), np.sin(t)])))
-    >>> fit = fit_latent(objective, 5 * np.cos(t)[:, None])
-    >>> bool(fit.objective < 0.1 * fit.history[0])
-    True
+    >>> problem = LatentProblem(data_targets(np.column_stack([np.cos(t), np.sin(t)])))
+    >>> fit = fit_latent(problem, 5 * np.cos(t)[:, None])
+    >>> bool(fit.objective < 0.1 * fit.history[0]), problem.check(fit.Z, fit.history).holds()
+    (True, True)
     """
-    watch = _Watch(objective, start, tol, callback)
-    before = {"rprop": max_iter, "lbfgs": 0, "rprop+lbfgs": min(_BEFORE, max_iter // 2)}[optimizer]
-    with tqdm(total=max_iter, desc="Unsupervised kernel regression", disable=not verbose) as watch.progress:
-        if before:
-            watch.run_rprop(before)
-        if watch.status != "interrupted" and before < max_iter:
-            watch.run_lbfgs(max_iter - watch.n_iter)
-    return watch.fit()
+    return OPTIMIZERS[optimizer].solve(problem, start, **options)
 
 
 def homotopy(
-    objective: LatentObjective, start: Array, thresholds: Sequence[float] = THRESHOLDS, *, verbose: bool = False
+    problem: LatentProblem, start: Array, thresholds: Sequence[float] = THRESHOLDS, *, verbose: bool = False
 ) -> LatentFit:
     """Points that unfold step by step: minima under constraints on their density, that are relaxed one by one.
 
@@ -121,7 +223,7 @@ def homotopy(
 
     Parameters
     ----------
-    objective : LatentObjective
+    problem : LatentProblem
         What is minimised.
     start : array of shape (N, q)
         Principal components, as a rule.
@@ -136,93 +238,64 @@ def homotopy(
         Where to go on from; Ctrl-C ends it with the best points so far.
     """
     total = float(np.sum(np.var(start, axis=0)))
-    Z = start * np.sqrt(_TOTAL_VARIANCE / total) if total > _TOTAL_VARIANCE else start
-    history = [objective.value(Z)]
-    peak = 1.0 / objective.kernel_integral(Z.shape[1])
-    for eta in tqdm(thresholds, desc="Homotopy", disable=not verbose):
-
-        def dense(points: Array, least: float = eta * peak) -> Array:
-            return objective.density(points, points) >= least
-
-        result = rprop(objective.value_and_gradient, Z, max_iter=_HOMOTOPY_STEPS, admissible=dense)
-        Z, history = result.x, history + result.history[1:]
-        if result.status == "interrupted":
-            return LatentFit(Z, history[-1], history, len(history) - 1, "interrupted")
-    return LatentFit(Z, history[-1], history, len(history) - 1, "max_iter")
+    Z = start * np.sqrt(DESCENTS.total_variance / total) if total > DESCENTS.total_variance else start
+    whole = LatentFit.at(Z, problem.value(Z))
+    for eta in with_progress(thresholds, "Homotopy", total=len(thresholds), shown=verbose):
+        constrained = replace(problem, least_density=eta)
+        fit = Rprop().solve(constrained, whole.Z, max_iter=DESCENTS.homotopy_steps, tol=0.0)
+        history = whole.history + fit.history[1:]
+        interrupted = fit.status == Status.INTERRUPTED
+        whole = LatentFit(fit.Z, history[-1], history, len(history) - 1, fit.status if interrupted else Status.MAX_ITER)
+        if interrupted:
+            break
+    return whole
 
 
-class _Watch:
-    """Counts iterations of one optimiser after the other, keeps the best points, and tells when to stop."""
+def admissible_from(start: Array, problem: Evaluated, evaluator: Evaluator) -> Callable[[Array], Array] | None:
+    """Which points may be where they are: dense enough, or else within reach of others, if they were at the start."""
+    if problem.least_density > 0.0:
+        assert isinstance(problem, LatentProblem)
+        density, least = problem.density, problem.least_density / problem.density.integral(start.shape[1])
+        return lambda Z: density(Z, Z) >= least
+    if not problem.density_kernel.ends:
+        return None
+    # Points that are isolated from the start must not keep all others where they are.
+    alone = evaluator.isolated(start)
 
-    def __init__(self, objective: LatentObjective | ListObjective, start: Array, tol: float, callback: Callback | None):
-        self._objective, self._tol, self._callback = objective, tol, callback
-        self._may_isolate = objective.density_kernel == "quartic"
-        self._Z = np.array(start, dtype=np.float64)
-        self._history = [objective.value(self._Z)]
-        # Points that are isolated from the start must not keep all others where they are.
-        self._alone = objective.isolated(self._Z)
-        self._first = 0
-        self.status: Status = "max_iter"
-        self.progress: Any = None
+    def reached(Z: Array) -> Array:
+        evaluator.value_and_gradient(Z)  # which is asked for next, and is then known
+        return ~evaluator.isolated(Z) | alone
 
-    @property
-    def n_iter(self) -> int:
-        return len(self._history) - 1
+    return reached
 
-    def fit(self) -> LatentFit:
-        return LatentFit(self._Z, self._history[-1], list(self._history), self.n_iter, self.status)
 
-    def _is_last(self, Z: Array, value: float) -> bool:
-        """Take note of another iteration; whether it was the last."""
-        best = self._history[-1]
-        if value < best and (not self._may_isolate or self._reached(Z).all()):
-            self._Z, best = np.array(Z), float(value)
-        self._history.append(best)
-        self.progress.update()
-        self.progress.set_postfix(value=f"{best:.6g}")
-        if self._callback is not None and self._callback(self.n_iter, self.fit()):
-            self.status = "interrupted"
-        elif self.n_iter - self._first > _WINDOW and self._history[-1 - _WINDOW] - best <= self._tol * best:
-            self.status = "optimal"
-        return self.status != "max_iter"
+def _rprop(run: Run[Array], descent: _Descent, max_iter: int) -> None:
+    run.follow(rprop_steps(descent.evaluator.value_and_gradient, descent.Z, admissible=descent.admissible))
 
-    def run_rprop(self, n_steps: int) -> None:
-        result = rprop(
-            self._objective.value_and_gradient,
-            self._Z,
-            max_iter=n_steps,
-            admissible=self._reached if self._may_isolate else None,
-            callback=lambda _, Z, value: self._is_last(Z, value),
-        )
-        if result.status == "interrupted" and self.status == "max_iter":
-            self.status = "interrupted"  # by Ctrl-C
 
-    def _reached(self, Z: Array) -> Array:
-        """Which points have neighbours, or had none; with the gradient, which is asked for next and is then known."""
-        self._objective.value_and_gradient(Z)
-        return ~self._objective.isolated(Z) | self._alone
+def _lbfgs(run: Run[Array], descent: _Descent, max_iter: int) -> None:
+    evaluator, Z, admissible = descent.evaluator, descent.Z, descent.admissible
+    first = evaluator.value(Z) if descent.fit is None else descent.fit.objective
+    n_threads, scale = allowed_threads(), 1.0 / max(first, np.finfo(np.float64).tiny)
 
-    def run_lbfgs(self, n_steps: int) -> None:
-        self.status, self._first = "max_iter", self.n_iter
-        shape, scale = self._Z.shape, 1.0 / max(self._history[-1], np.finfo(np.float64).tiny)
+    def function(flat: Array) -> tuple[float, Array]:
+        value, gradient = evaluator.value_and_gradient(flat.reshape(Z.shape), n_threads)
+        return value * scale, gradient.ravel() * scale
 
-        n_threads = allowed_threads()
+    def seen(intermediate_result: Any) -> None:
+        # SciPy goes on to write to its points.
+        points, value = intermediate_result.x.reshape(Z.shape).copy(), float(intermediate_result.fun / scale)
+        # Points that may not be there are no candidates for the best.
+        refused = value < run.value and admissible is not None and not admissible(points).all()
+        if run.see(Step(points, np.inf if refused else value)):
+            raise StopIteration
 
-        def function(flat: Array) -> tuple[float, Array]:
-            value, gradient = self._objective.value_and_gradient(flat.reshape(shape), n_threads)
-            return value * scale, gradient.ravel() * scale
-
-        def noted(intermediate_result: Any) -> None:
-            if self._is_last(intermediate_result.x.reshape(shape), intermediate_result.fun / scale):
-                raise StopIteration
-
-        try:
-            with single_threaded_blas:  # small products of SciPy's, between gradients, wait longer for threads
-                minimize(
-                    function, self._Z.ravel(), jac=True, method="L-BFGS-B", callback=noted,
-                    options={"maxiter": n_steps, "maxfun": 20 * n_steps, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            self.status = "interrupted"
-        if self.status == "max_iter" and self.n_iter - self._first < n_steps:
-            self.status = "optimal"  # no step along the gradient lowers the value any more
+    run.see(Step(Z, first))
+    with single_threaded_blas:  # small products of SciPy's, between gradients, wait longer for threads
+        minimize(
+            function, Z.ravel(), jac=True, method="L-BFGS-B", callback=seen,
+            options={
+                "maxiter": max_iter, "maxfun": DESCENTS.evaluations * max_iter, "ftol": 0.0, "gtol": 0.0,
+                "maxcor": DESCENTS.corrections,
+            },
+        )  # fmt: skip

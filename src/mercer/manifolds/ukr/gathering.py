@@ -15,15 +15,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from mercer.manifolds.ukr.tuning import DOMAINS
+
 Array = NDArray[Any]
 
-# Distances, in widths, at which kernels are as good as zero: points that are farther apart know nothing of each other.
-GAPS = {"gaussian": 6.0, "quartic": 2.0}
-# More pieces than this are dust.
-_MOST_PIECES = 300
 
-
-def gathered(Z: Array, gap: float) -> Array:
+def gathered(Z: Array, gap: float, most_pieces: int = DOMAINS.most_pieces) -> Array:
     """Move pieces that are farther apart than `gap`, each as a whole, until each is that far from the next.
 
     The two that are nearest to each other become one, the smaller moving straight towards the larger, and so on: none
@@ -35,11 +32,13 @@ def gathered(Z: Array, gap: float) -> Array:
         Latent points.
     gap : float
         Distance at which the kernel is as good as zero.
+    most_pieces : int
+        More pieces than this are dust, and stay where they are.
 
     Returns
     -------
     array of shape (n, q)
-        Moved points; Z itself if there is only one piece, or more than 300.
+        Moved points; Z itself if there is only one piece, or too many.
 
     Examples
     --------
@@ -50,7 +49,7 @@ def gathered(Z: Array, gap: float) -> Array:
     """
     piece = _pieces(Z, gap)
     n_pieces = int(piece.max()) + 1
-    if not 1 < n_pieces <= _MOST_PIECES:
+    if not 1 < n_pieces <= most_pieces:
         return Z
     order = np.argsort(piece, kind="stable")
     firsts = np.searchsorted(piece[order], np.arange(n_pieces))

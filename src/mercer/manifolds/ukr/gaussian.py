@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +11,14 @@ from numpy.typing import NDArray
 
 from mercer.graphs.searches import Tree
 from mercer.kernels import Gaussian
-from mercer.kernels.blas import allowed_threads, single_threaded_blas
 from mercer.kernels.gram import Gram
-from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.ukr.shared_numba import TIE
 from mercer.manifolds.ukr.targets import Targets, padded
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
+from mercer.threads import allowed_threads, run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 
-# Numbers in the weights of a block of rows: so that a block and its slopes stay in the cache.
-_BLOCK = 2**18
-# Rows go to threads in so many strips, however many threads there are: sums do not depend on their number.
-_STRIPS = 16
-# So few pairs are done before a second thread has started.
-_FEW_PAIRS = 2**17
 # exp(-r² / 2) = 2^-(scale r)²
 _SCALE = math.sqrt(0.5 / math.log(2.0))
 
@@ -64,22 +57,12 @@ class AllPairs:
     n_excluded : int
         Number of nearest neighbours, besides the row itself, that do not count for a row, with others as near as the
         last of them; unless nothing else is left.
+    tuning : PassTuning
+        Sizes of blocks.
     """
 
-    def __init__(self, targets: Targets, *, quartic: bool, n_excluded: int):
-        self._targets, self._quartic, self._n_excluded = targets, quartic, n_excluded
-
-    def weights(self, V: Array, U: Array) -> Array:
-        """Weights of all rows at new points, (M, N); rows sum to one."""
-        W = np.empty((len(V), len(U)))
-        nobody = np.full(len(V), -1)
-        self._fill(np.ascontiguousarray(self._scaled(U).T), self._scaled(V), nobody, nobody.astype(np.float64), W)
-        W /= W.sum(axis=1, keepdims=True)
-        return W
-
-    def sums(self, V: Array, U: Array) -> Array:
-        """Sums over the rows of Gaussian values at new points."""
-        return Gram(Gaussian(1.0), V, U) @ np.ones(len(U))
+    def __init__(self, targets: Targets, *, quartic: bool, n_excluded: int, tuning: PassTuning = PASSES):
+        self._targets, self._quartic, self._n_excluded, self._tuning = targets, quartic, n_excluded, tuning
 
     def run(
         self, U: Array, *, with_gradient: bool, rows: Array | None = None, n_threads: int | None = None
@@ -91,12 +74,12 @@ class AllPairs:
         points, radii = self._scaled(U), self._radii(U, rows)
         columns = np.ascontiguousarray(points.T)
         errors, isolated, gradient = np.empty(len(rows)), np.empty(len(rows), bool), np.empty(points[rows].shape)
-        height = max(8, _BLOCK // len(U))
-        strips = list(_strips(len(rows), height))
-        tasks: Any = enumerate(strips)
+        height = max(8, self._tuning.block // len(U))
+        length = math.ceil(len(rows) / self._tuning.strips / height) * height
+        strips = [slice(start, min(start + length, len(rows))) for start in range(0, len(rows), length)]
         pulls = np.zeros((len(strips) if with_gradient else 0, *columns.shape))
 
-        def work(task: Any, buffers: tuple[Array, Array]) -> None:
+        def work(task: tuple[int, slice], buffers: tuple[Array, Array]) -> None:
             number, strip = task
             for start in range(strip.start, strip.stop, height):
                 block = slice(start, min(start + height, strip.stop))
@@ -112,9 +95,9 @@ class AllPairs:
         def new_buffers() -> tuple[Array, Array]:
             return np.empty((height, len(U))), np.empty((height if with_gradient else 0, len(U)))
 
-        n_threads = (n_threads or allowed_threads()) if len(rows) * len(U) > _FEW_PAIRS else 1
+        n_threads = (n_threads or allowed_threads()) if len(rows) * len(U) > self._tuning.few_pairs else 1
         with single_threaded_blas:
-            run_threaded(work, tasks, new_buffers, n_threads)
+            run_threaded(work, enumerate(strips), new_buffers, n_threads)
         if not with_gradient:
             return Evaluation(errors, isolated, None)
         gradient += pulls.sum(axis=0).T
@@ -145,8 +128,19 @@ class AllPairs:
         return (distances * self._scale) ** 2 * TIE
 
 
-def _strips(n: int, height: int) -> Iterator[slice]:
-    """Slices of whole blocks, _STRIPS of them or fewer."""
-    length = math.ceil(n / _STRIPS / height) * height
-    for start in range(0, n, length):
-        yield slice(start, min(start + length, n))
+def gaussian_weights(V: Array, U: Array) -> Array:
+    """Weights of all rows at new points, (M, N); rows sum to one."""
+    from mercer.manifolds.ukr.gaussian_numba import fill_weights
+
+    W, nobody = np.empty((len(V), len(U))), np.full(len(V), -1)
+    columns = np.ascontiguousarray(padded(U * _SCALE, 2).T)
+    fill_weights(
+        columns, padded(V * _SCALE, 2), nobody, nobody.astype(np.float64), False, W, np.empty(len(V), dtype=bool)
+    )
+    W /= W.sum(axis=1, keepdims=True)
+    return W
+
+
+def gaussian_sums(V: Array, U: Array) -> Array:
+    """Sums over the rows of Gaussian values at new points."""
+    return Gram(Gaussian(1.0), V, U) @ np.ones(len(U))

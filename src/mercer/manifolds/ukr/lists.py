@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.graphs.searches import Tree
-from mercer.kernels.blas import allowed_threads
-from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.latent.rotation import automatic_n_rotated, rotation_of
+from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity
+from mercer.manifolds.ukr.problem import Evaluated
 from mercer.manifolds.ukr.targets import padded
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
+from mercer.threads import allowed_threads, run_threaded
 
 Array = NDArray[Any]
 
-# Latent neighbours in a list beside those that are left out, of so many rows: of more of them more are within reach. At
-# the scale of the best objective some 50 rows lie within four widths of the kernel. Evaluations before lists are made
-# anew.
-_LISTED, _OF_ROWS, _LASTING = 64, 3000, 10
-# Rows go to threads in so many strips, however many threads there are: sums do not depend on their number.
-_STRIPS = 4
 
-
-class ListObjective:
-    """R of `LatentObjective` with the Gaussian kernel, for rows near in the latent space alone.
+@dataclass(frozen=True, eq=False)
+class ListProblem(Evaluated):
+    """R of `LatentProblem` with the Gaussian kernel, for rows near in the latent space alone.
 
     Time and memory are O(N) for lists of a given length, which is 64 for 3000 rows and grows as the number of rows
     within reach does, with N^(4 / (q + 4)).
@@ -38,16 +35,36 @@ class ListObjective:
         Neighbours that are left out beside each row.
     units : LatentUnits
         Lines and circles.
+    tuning : PassTuning
+        Lengths of lists.
     """
 
-    density_kernel = "gaussian"
+    Y: Array
+    n_excluded: int
+    units: LatentUnits
+    tuning: PassTuning = PASSES
+    density_kernel: DensityKernel = field(default_factory=GaussianDensity, init=False)
 
-    def __init__(self, Y: Array, n_excluded: int, units: LatentUnits):
+    @property
+    def periods(self) -> Array | None:  # type: ignore[override]
+        """Of circles; None if there is none."""
+        return self.units.periods if self.units.is_circle.any() else None
+
+    def evaluator(self) -> ListEvaluator:
+        """An evaluator without lists."""
+        return ListEvaluator(self)
+
+
+class ListEvaluator:
+    """Evaluates a `ListProblem`; keeps lists for ten gradients."""
+
+    def __init__(self, problem: ListProblem):
+        Y, self._tuning = problem.Y, problem.tuning
         self._features = padded(Y - Y.mean(axis=0), 8).astype(np.float32)
-        self._n_excluded, self._units = n_excluded, units
-        self.periods = units.periods if units.is_circle.any() else None
-        n_listed = _LISTED * max(1.0, len(Y) / _OF_ROWS) ** (4 / (len(units.periods) + 4))
-        self._n_listed = min(round(n_listed) + n_excluded, len(Y) - 1)
+        self._n_excluded, self._units = problem.n_excluded, problem.units
+        n_dims = len(problem.units.periods)
+        n_listed = self._tuning.listed * max(1.0, len(Y) / self._tuning.of_rows) ** (4 / (n_dims + 4))
+        self._n_listed = min(round(n_listed) + problem.n_excluded, len(Y) - 1)
         self._lists: Array | None = None
         self._age = 0
 
@@ -76,21 +93,20 @@ class ListObjective:
         """Errors, and ½ ∂/∂U of their sum."""
         from mercer.manifolds.ukr.lists_numba import list_pass
 
-        lists, n = self._lists_for(U), len(U)
-        errors, pulls = np.empty(n), np.zeros((_STRIPS, *U.shape))
-        bounds = np.linspace(0, n, _STRIPS + 1).astype(int)
+        lists, n, n_strips = self._lists_for(U), len(U), self._tuning.list_strips
+        errors, pulls = np.empty(n), np.zeros((n_strips, *U.shape))
+        bounds = np.linspace(0, n, n_strips + 1).astype(int)
 
-        def work(strip: Any, _: None) -> None:
+        def work(strip: int, _: None) -> None:
             list_pass(
                 self._features, U, lists, self._n_excluded, bounds[strip], bounds[strip + 1], errors, pulls[strip]
             )
 
-        strips: Any = range(_STRIPS)
-        run_threaded(work, strips, lambda: None, n_threads or allowed_threads())
+        run_threaded(work, range(n_strips), lambda: None, n_threads or allowed_threads())
         return errors, pulls.sum(axis=0)
 
     def _lists_for(self, U: Array) -> Array:
-        if self._lists is None or self._age == _LASTING:
+        if self._lists is None or self._age == self._tuning.lasting:
             found = Tree(U).nearest(U, self._n_listed + 1)[1]
             # Of equal points a row may not be the first one found.
             others = found != np.arange(len(U))[:, None]

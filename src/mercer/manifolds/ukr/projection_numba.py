@@ -1,38 +1,148 @@
 """Compiled part of the projection: damped Gauss-Newton steps, row after row, among the training points nearby."""
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int32, int64, njit, void
+from numba import boolean, float64, int32, int64, njit, types, void
 
 from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled, read_only
 from mercer.kernels.exponential_numba import power_of_two
+from mercer.manifolds.latent.cholesky_numba import factorise, solve_factored
 from mercer.manifolds.ukr.shared_numba import COLUMNS
 
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-8, 1e8
-_SHYER, _BOLDER = 6.0, 0.1
-# Steps are no longer than so many widths of the kernel.
-_LONGEST = 0.7
-# Rounding by which a point may be outside of the domain, in the logarithm of the density.
-_SLACK = 1e-9
-# How often a step that ends outside is brought back, if the logarithm of its density lacks no more than this.
-_WAYS_BACK, _NOT_FAR = 2, 1.0
-# exp(-r²/2) of squared distances that are larger than the least one by this is nothing beside its weight.
-_NEGLIGIBLE = 36.0
-# exp(-r²/2) = 2^(exponent r²)
-_EXPONENT = -0.5 / math.log(2.0)
-# A list of neighbours is used until a point is so far from the training point that it belongs to: after one more step
-# all that have weight must still be in it.
-_KEPT, _KEPT_QUARTIC = 1.0, 0.3
-# After so many steps a descent ends if its cost is so many times the least of the row; or so near to that point.
-_HEAD_START, _BEHIND, _SAME = 4, 1.5, 0.2
 # Factors that sums are taken of at once, as are columns: arrays are padded to multiples of them.
 _FACTORS = 3
-# Of a model that was loaded from a file, and may be read-only.
-_VECTOR = read_only(float64, 1)
-_MATRIX = read_only(float64, 2)
-_OFFSETS = read_only(int64, 1)
-_POSITIONS = read_only(int32, 1)
+# exp(-r²/2) = 2^(exponent r²)
+_EXPONENT = -0.5 / math.log(2.0)
+# Rounding: what is added to the diagonal of TTᵀ, as a share of its mean, and the least squared pivot and length.
+_ROUNDING, _TINY = 1e-14, 1e-300
+
+
+class Tuning(NamedTuple):
+    """Numbers of single steps (`benchmarks/ukr.py new_rows`).
+
+    Attributes
+    ----------
+    first_damping, least_damping, most_damping : float
+        Damping of a descent.
+    shyer, bolder : float
+        Factors of the damping after steps that failed, and that did not.
+    longest : float
+        Steps are no longer than so many widths of the kernel.
+    slack : float
+        Rounding by which a point may be outside of the domain, in the logarithm of the density.
+    ways_back, not_far : int, float
+        How often a step that ends outside is brought back, if the logarithm of its density lacks no more than this.
+    negligible : float
+        exp(-r²/2) of squared distances that are larger than the least one by this is nothing beside its weight.
+    kept, kept_compact : float
+        A list of neighbours is used until a point is so far from the training point that it belongs to: after one more
+        step all that have weight must still be in it. The second is for kernels that end.
+    head_start, behind, same : int, float, float
+        After so many steps a descent ends if its cost is so many times the least of the row; or, at any time, if it is
+        so near to that point.
+    """
+
+    first_damping: float = 1e-3
+    least_damping: float = 1e-8
+    most_damping: float = 1e8
+    shyer: float = 6.0
+    bolder: float = 0.1
+    longest: float = 0.7
+    slack: float = 1e-9
+    ways_back: int = 2
+    not_far: float = 1.0
+    negligible: float = 36.0
+    kept: float = 1.0
+    kept_compact: float = 0.3
+    head_start: int = 4
+    behind: float = 1.5
+    same: float = 0.2
+
+
+TUNING = Tuning()
+
+
+class Surface(NamedTuple):
+    """A surface of N training points. Arrays are read-only.
+
+    Attributes
+    ----------
+    Z, U : arrays of shape (N, q), (N, Q)
+        Latent points, and where they are if circles are circles of planes.
+    number, first, lists : arrays of shape (N,), (K + 1,), (L,)
+        Training points near point i are lists[first[k]:first[k + 1]] for k = number[i].
+    features : array of shape (N, m)
+        d values, and if these are incomplete for each of them whether it is known; zeros to a multiple of `COLUMNS`.
+    incomplete : bool
+        Whether values are.
+    radii : array of shape (q,)
+        Of circles; infinite for lines.
+    compact : bool
+        Whether the kernel is (1 - r²)² within 1; else it is exp(-r²/2).
+    """
+
+    Z: Any
+    U: Any
+    number: Any
+    first: Any
+    lists: Any
+    features: Any
+    incomplete: Any
+    radii: Any
+    compact: Any
+
+
+class Limits(NamedTuple):
+    """The logarithm of the least density, most steps, and the share of its cost that a step must promise."""
+
+    log_threshold: Any
+    max_steps: Any
+    tol: Any
+
+
+class Trial(NamedTuple):
+    """A latent point, the residual of a row there, tangents (q, d), and slopes of the log density.
+
+    `numbers` are the squared length of the residual, and the log density over K(0).
+    """
+
+    z: Any
+    R: Any
+    T: Any
+    slopes: Any
+    numbers: Any
+
+
+_COST, _DENSITY = 0, 1
+
+
+class Scratch(NamedTuple):
+    """Arrays that are written to: of a point (u, tangents), of those nearby, of sums, and of a step."""
+
+    u: Any
+    tangents: Any
+    columns: Any
+    squares: Any
+    profile: Any
+    rows: Any
+    factors: Any
+    sums: Any
+    totals: Any
+    A: Any
+    L: Any
+    g: Any
+    inwards: Any
+    step: Any
+
+
+_MATRIX, _VECTOR = read_only(float64, 2), read_only(float64, 1)
+_OFFSETS, _POSITIONS = read_only(int64, 1), read_only(int32, 1)
+_SURFACE: Any = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (_MATRIX, _MATRIX, _OFFSETS, _OFFSETS, _POSITIONS, _MATRIX, boolean, _VECTOR, boolean), Surface
+)
+_LIMITS: Any = types.NamedTuple((float64, int64, float64), Limits)  # type: ignore[no-untyped-call]
 
 
 @njit(**PLAIN)
@@ -52,7 +162,7 @@ def _unroll(z, radii, u, tangents):  # type: ignore[no-untyped-def]
 
 
 @njit(**FAST_WITHOUT_NAN)  # with NaN the search for the nearest point would not be vectorised
-def _weigh(u, near, columns, quartic, squares, slopes, rows, factors):  # type: ignore[no-untyped-def]
+def _weigh(u, near, columns, compact, squares, profile, rows, factors):  # type: ignore[no-untyped-def]
     """Write which of the training points `near` have weight at u, and their factors: how many, and the least distance.
 
     Row c of `columns` has coordinate c of these points. The factors of point r are its weight, up to one for all, and
@@ -67,7 +177,7 @@ def _weigh(u, near, columns, quartic, squares, slopes, rows, factors):  # type: 
     least = np.inf
     for i in range(n):
         least = min(least, squares[i])
-    limit = 1.0 if quartic else least + _NEGLIGIBLE
+    limit = 1.0 if compact else least + TUNING.negligible
     count = 0
     for i in range(n):
         # Written before it is known whether it stays: no branch that cannot be foreseen.
@@ -77,13 +187,13 @@ def _weigh(u, near, columns, quartic, squares, slopes, rows, factors):  # type: 
     for k in range(count):
         weights[k] = squares[rows[k]]
     for k in range(count):
-        slopes[k] = 4.0 * (1.0 - weights[k]) if quartic else power_of_two(_EXPONENT * (weights[k] - least))
+        profile[k] = 4.0 * (1.0 - weights[k]) if compact else power_of_two(_EXPONENT * (weights[k] - least))
     for c in range(len(u)):
         x, v, factor = columns[c], u[c], factors[1 + c]
         for k in range(count):
-            factor[k] = slopes[k] * (x[rows[k]] - v)
+            factor[k] = profile[k] * (x[rows[k]] - v)
     for k in range(count):
-        weights[k] = (1.0 - weights[k]) ** 2 if quartic else slopes[k]
+        weights[k] = (1.0 - weights[k]) ** 2 if compact else profile[k]
         rows[k] = near[rows[k]]
     return count, least
 
@@ -108,95 +218,88 @@ def _add_up(factors, rows, count, features, sums, totals):  # type: ignore[no-un
 
 
 @njit(**PLAIN)
-def _evaluate(z, near, columns, surface, F, T, density_slopes):  # type: ignore[no-untyped-def]
-    """Write F (d) and T (q, d), f(z) and its tangents, and the slopes of the log density; return that, over K(0).
+def _evaluate(trial, near, surface, scratch):  # type: ignore[no-untyped-def]
+    """Write f(z) in the place of the residual, its tangents, and the log density over K(0) with its slopes.
 
-    Only the training points `near`, of the coordinates `columns`, count. Features are d values, and if these
-    are incomplete for each of them whether it is known.
+    Only the training points `near` count, whose coordinates are in the columns.
     """
-    features, incomplete, radii, quartic, room = surface
-    u, tangents, squares, slopes, rows, factors, sums, totals = room
-    q, d = T.shape
-    _unroll(z, radii, u, tangents)
-    count, least = _weigh(u, near, columns, quartic, squares, slopes, rows, factors)
+    d, T, slopes = len(trial.R), trial.T, trial.slopes
+    u, tangents, sums, totals = scratch.u, scratch.tangents, scratch.sums, scratch.totals
+    _unroll(trial.z, surface.radii, u, tangents)
+    count, least = _weigh(
+        u, near, scratch.columns, surface.compact, scratch.squares, scratch.profile, scratch.rows, scratch.factors
+    )
     if count == 0:
-        return -np.inf
-    _add_up(factors, rows, count, features, sums, totals)
+        trial.numbers[_DENSITY] = -np.inf
+        return
+    _add_up(scratch.factors, scratch.rows, count, surface.features, sums, totals)
+    incomplete = surface.incomplete
     for c in range(d):
         total = sums[0, d + c] if incomplete else totals[0]
-        F[c] = sums[0, c] / total if total > 0.0 else 0.0
-    for a in range(q):
+        trial.R[c] = sums[0, c] / total if total > 0.0 else 0.0
+    for a in range(len(T)):
         T[a] = 0.0
-        density_slopes[a] = 0.0
+        slopes[a] = 0.0
         for b in range(len(u)):
             along = tangents[a, b]
             if along == 0.0:
                 continue
-            density_slopes[a] += along * totals[1 + b] / totals[0]
+            slopes[a] += along * totals[1 + b] / totals[0]
             for c in range(d):
                 total = sums[0, d + c] if incomplete else totals[0]
                 change = sums[1 + b, d + c] if incomplete else totals[1 + b]
                 if total > 0.0:
-                    T[a, c] += along * (sums[1 + b, c] - F[c] * change) / total
-    return np.log(totals[0] / len(features)) - (0.0 if quartic else 0.5 * least)
+                    T[a, c] += along * (sums[1 + b, c] - trial.R[c] * change) / total
+    trial.numbers[_DENSITY] = np.log(totals[0] / len(surface.Z)) - (0.0 if surface.compact else 0.5 * least)
 
 
 @njit(**PLAIN)
-def _take(U, near, columns):  # type: ignore[no-untyped-def]
-    """Write the coordinates of some training points to columns."""
-    for i in range(len(near)):
-        for c in range(U.shape[1]):
-            columns[c, i] = U[near[i], c]
+def _compare(trial, y, known):  # type: ignore[no-untyped-def]
+    """Write the residual y - f and its squared length; 0, like tangents, where an entry is not known."""
+    cost = 0.0
+    for c in range(len(y)):
+        shown = known[c] if len(known) > 1 else 1.0
+        trial.R[c] = (y[c] - trial.R[c]) * shown
+        cost += trial.R[c] ** 2
+        for a in range(len(trial.T)):
+            trial.T[a, c] *= shown
+    trial.numbers[_COST] = cost
 
 
 @njit(**PLAIN)
-def _propose(T, R, room, density_slopes, damping, step):  # type: ignore[no-untyped-def]
-    """A damped Gauss-Newton step inside of the linearised domain room + slopes · step >= 0, and what it promises."""
+def _propose(at, log_threshold, damping, scratch):  # type: ignore[no-untyped-def]
+    """Write a damped Gauss-Newton step inside of the linearised domain; returns the decrease that it promises."""
+    T, A, L, g, inwards, step = at.T, scratch.A, scratch.L, scratch.g, scratch.inwards, scratch.step
     q, d = T.shape
-    A, g, inwards = np.empty((q, q)), np.empty(q), np.empty(q)
     trace = 0.0
     for a in range(q):
         g[a] = 0.0
         for c in range(d):
-            g[a] += T[a, c] * R[c]
+            g[a] += T[a, c] * at.R[c]
         for b in range(a + 1):
             total = 0.0
             for c in range(d):
                 total += T[a, c] * T[b, c]
-            A[a, b] = A[b, a] = total
+            A[a, b] = A[b, a] = L[a, b] = total
         trace += A[a, a]
-    factor = np.empty((q, q))
     for a in range(q):
-        for b in range(a + 1):
-            value = A[a, b] + ((damping + 1e-14) * trace / q + 1e-300 if a == b else 0.0)
-            for e in range(b):
-                value -= factor[a, e] * factor[b, e]
-            factor[a, b] = np.sqrt(max(value, 1e-300)) if a == b else value / factor[b, b]
-    for side in range(2):
-        solved = step if side == 0 else inwards
-        for a in range(q):
-            value = g[a] if side == 0 else density_slopes[a]
-            for e in range(a):
-                value -= factor[a, e] * solved[e]
-            solved[a] = value / factor[a, a]
-        for a in range(q - 1, -1, -1):
-            value = solved[a]
-            for e in range(a + 1, q):
-                value -= factor[e, a] * solved[e]
-            solved[a] = value / factor[a, a]
-    lacking, along = -room, 0.0
+        L[a, a] += (damping + _ROUNDING) * trace / q + _TINY
+    factorise(L, _TINY, np.sqrt(_TINY))
+    solve_factored(L, g, step)
+    solve_factored(L, at.slopes, inwards)
+    lacking, along = log_threshold - at.numbers[_DENSITY], 0.0
     for a in range(q):
-        lacking -= density_slopes[a] * step[a]
-        along += density_slopes[a] * inwards[a]
+        lacking -= at.slopes[a] * step[a]
+        along += at.slopes[a] * inwards[a]
     length = 0.0
     for a in range(q):
         if lacking > 0.0 and along > 0.0:
             step[a] += lacking / along * inwards[a]
         length += step[a] ** 2
-    gain = 0.0
-    shorter = min(1.0, _LONGEST / max(np.sqrt(length), 1e-300))
+    shorter = min(1.0, TUNING.longest / max(np.sqrt(length), _TINY))
     for a in range(q):
         step[a] *= shorter
+    gain = 0.0
     for a in range(q):
         gain += 2.0 * step[a] * g[a]
         for b in range(q):
@@ -205,106 +308,125 @@ def _propose(T, R, room, density_slopes, damping, step):  # type: ignore[no-unty
 
 
 @njit(**PLAIN)
-def _shown_residuals(y, known, F, T, R):  # type: ignore[no-untyped-def]
-    """R = y - F, and its squared length; 0, like tangents, where an entry is not known."""
-    cost = 0.0
-    for c in range(len(y)):
-        shown = known[c] if len(known) > 1 else 1.0
-        R[c] = (y[c] - F[c]) * shown
-        cost += R[c] ** 2
-        for a in range(len(T)):
-            T[a, c] *= shown
-    return cost
+def _move(at, new, near, surface, log_threshold, scratch):  # type: ignore[no-untyped-def]
+    """Take the step; since the border of the domain is curved, come back a little farther from where it ends."""
+    q = len(at.z)
+    for a in range(q):
+        new.z[a] = at.z[a] + scratch.step[a]
+    for _ in range(1 + TUNING.ways_back):
+        _evaluate(new, near, surface, scratch)
+        lacking = log_threshold - new.numbers[_DENSITY]
+        if not 0.0 < lacking < TUNING.not_far:
+            break
+        steepness = _TINY
+        for a in range(q):
+            steepness += new.slopes[a] ** 2
+        for a in range(q):
+            new.z[a] += (lacking + TUNING.slack) / steepness * new.slopes[a]
+
+
+@njit(**PLAIN)
+def _accepts(at, new, log_threshold):  # type: ignore[no-untyped-def]
+    """Whether a step lowers the cost and ends inside of the domain."""
+    return new.numbers[_COST] < at.numbers[_COST] and new.numbers[_DENSITY] >= log_threshold - TUNING.slack
+
+
+@njit(**PLAIN)
+def _squared_distance(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(a)):
+        total += (a[k] - b[k]) ** 2
+    return total
+
+
+@njit(**PLAIN)
+def _is_beaten(at, n_steps, best, best_cost):  # type: ignore[no-untyped-def]
+    """Whether a descent is far behind the best one of the row, or comes to the same point."""
+    cost = at.numbers[_COST]
+    if n_steps >= TUNING.head_start and cost > TUNING.behind * best_cost:
+        return True
+    return cost > best_cost and _squared_distance(at.z, best) < TUNING.same**2
+
+
+@njit(**PLAIN)
+def _neighbours(centre, surface, scratch):  # type: ignore[no-untyped-def]
+    """The training points near one of them, whose coordinates are written to the columns."""
+    number = surface.number[centre]
+    near = surface.lists[surface.first[number] : surface.first[number + 1]]
+    for i in range(len(near)):
+        for c in range(surface.U.shape[1]):
+            scratch.columns[c, i] = surface.U[near[i], c]
+    return near
+
+
+@njit(**PLAIN)
+def _follow(y, known, centre, surface, limits, at, new, scratch, best, best_cost):  # type: ignore[no-untyped-def]
+    """Descend from a training point, and take note of the end if it is the best so far; returns the least cost."""
+    log_threshold = limits.log_threshold
+    kept = TUNING.kept_compact if surface.compact else TUNING.kept
+    for a in range(len(best)):
+        at.z[a] = surface.Z[centre, a]
+    near = _neighbours(centre, surface, scratch)
+    _evaluate(at, near, surface, scratch)
+    _compare(at, y, known)
+    damping = TUNING.first_damping
+    for n_steps in range(limits.max_steps):
+        gain = _propose(at, log_threshold, damping, scratch)
+        if not gain > limits.tol * at.numbers[_COST] or damping > TUNING.most_damping:
+            break
+        _move(at, new, near, surface, log_threshold, scratch)
+        _compare(new, y, known)
+        if not _accepts(at, new, log_threshold):
+            damping *= TUNING.shyer
+            continue
+        damping = max(TUNING.bolder * damping, TUNING.least_damping)
+        at, new = new, at
+        if _is_beaten(at, n_steps, best, best_cost):
+            break
+        if _squared_distance(scratch.u, surface.U[centre]) > kept**2:
+            centre = near[np.argmin(scratch.squares[: len(near)])]
+            near = _neighbours(centre, surface, scratch)
+    if at.numbers[_COST] < best_cost:
+        for a in range(len(best)):
+            best[a] = at.z[a]
+    return min(at.numbers[_COST], best_cost)
+
+
+@njit(**PLAIN)
+def _new_trial(q, d):  # type: ignore[no-untyped-def]
+    return Trial(np.empty(q), np.empty(d), np.empty((q, d)), np.empty(q), np.empty(2))
+
+
+@njit(**PLAIN)
+def _new_scratch(surface):  # type: ignore[no-untyped-def]
+    q, n_columns, longest = surface.Z.shape[1], surface.U.shape[1], 0
+    for i in range(len(surface.first) - 1):
+        longest = max(longest, surface.first[i + 1] - surface.first[i])
+    n_factors = -(-(1 + n_columns) // _FACTORS) * _FACTORS
+    return Scratch(
+        np.empty(n_columns), np.empty((q, n_columns)), np.empty((n_columns, longest)), np.empty(longest),
+        np.empty(longest), np.empty(longest, np.int64), np.zeros((n_factors, longest)),
+        np.empty((n_factors, surface.features.shape[1])), np.empty(n_factors), np.empty((q, q)), np.empty((q, q)),
+        np.empty(q), np.empty(q), np.empty(q),
+    )  # fmt: skip
 
 
 @compiled(
-    void(
-        _MATRIX, _MATRIX, int64[:, ::1], _MATRIX, _MATRIX, _OFFSETS, _OFFSETS, _POSITIONS, _MATRIX, boolean, _VECTOR,
-        boolean, float64, int64, float64, float64[:, ::1], float64[::1],
-    ),
+    void(_MATRIX, _MATRIX, int64[:, ::1], _SURFACE, _LIMITS, float64[:, ::1], float64[::1]),
     **PLAIN,
-)  # fmt: skip
-def descend(  # type: ignore[no-untyped-def]
-    Y, known, starts, Z, U, number, first, lists, features, incomplete, radii, quartic, log_threshold, max_steps, tol,
-    found, costs,
-):  # fmt: skip
+)
+def descend(Y, known, starts, surface, limits, found, costs):  # type: ignore[no-untyped-def]
     """Find the point whose image is nearest to each row, from training points starts[i] (-1 for none).
 
-    Of training point i the ones nearby are lists[first[k]:first[k + 1]] for k = number[i]; those of one near the point
-    count. No step raises the distance, or leaves the domain. A descent ends where it comes to a point that another one
-    has come to, or if it is far behind after some steps.
+    `known` has one row for each row, or one number if all entries are known. No step raises the distance, or leaves
+    the domain.
     """
-    (n_rows, d), q, n_columns = Y.shape, Z.shape[1], U.shape[1]
-    longest = 0
-    for i in range(len(first) - 1):
-        longest = max(longest, first[i + 1] - first[i])
-    n_factors = -(-(1 + n_columns) // _FACTORS) * _FACTORS
-    columns = np.empty((n_columns, longest))
-    room = (
-        np.empty(n_columns), np.empty((q, n_columns)), np.empty(longest), np.empty(longest),
-        np.empty(longest, np.int64), np.zeros((n_factors, longest)), np.empty((n_factors, features.shape[1])),
-        np.empty(n_factors),
-    )  # fmt: skip
-    surface = features, incomplete, radii, quartic, room
-    kept = _KEPT_QUARTIC if quartic else _KEPT
-    F, T, slopes, R = np.empty(d), np.empty((q, d)), np.empty(q), np.empty(d)
-    new_T, new_slopes, new_R = np.empty((q, d)), np.empty(q), np.empty(d)
-    z, moved, step = np.empty(q), np.empty(q), np.empty(q)
+    (n_rows, d), q = Y.shape, surface.Z.shape[1]
+    at, new, scratch = _new_trial(q, d), _new_trial(q, d), _new_scratch(surface)
     for i in range(n_rows):
         costs[i] = np.inf
         mask = known[i if known.shape[0] > 1 else 0]
         for centre in starts[i]:
             if centre < 0:
                 break
-            for a in range(q):
-                z[a] = Z[centre, a]
-            near = lists[first[number[centre]] : first[number[centre] + 1]]
-            _take(U, near, columns)
-            log_density = _evaluate(z, near, columns, surface, F, T, slopes)
-            cost = _shown_residuals(Y[i], mask, F, T, R)
-            damping = _FIRST_DAMPING
-            for n_steps in range(max_steps):
-                gain = _propose(T, R, log_density - log_threshold, slopes, damping, step)
-                if not gain > tol * cost or damping > _MOST_DAMPING:
-                    break
-                for a in range(q):
-                    moved[a] = z[a] + step[a]
-                for _ in range(1 + _WAYS_BACK):
-                    new_density = _evaluate(moved, near, columns, surface, F, new_T, new_slopes)
-                    lacking = log_threshold - new_density
-                    if not 0.0 < lacking < _NOT_FAR:
-                        break
-                    # The border of the domain is curved, and the step was along its tangent: back, a little farther.
-                    steepness = 1e-300
-                    for a in range(q):
-                        steepness += new_slopes[a] ** 2
-                    for a in range(q):
-                        moved[a] += (lacking + _SLACK) / steepness * new_slopes[a]
-                new_cost = _shown_residuals(Y[i], mask, F, new_T, new_R)
-                if not (new_cost < cost and new_density >= log_threshold - _SLACK):
-                    damping *= _SHYER
-                    continue
-                damping = max(_BOLDER * damping, _LEAST_DAMPING)
-                cost, log_density = new_cost, new_density
-                z, moved = moved, z
-                R, new_R = new_R, R
-                T, new_T = new_T, T
-                slopes, new_slopes = new_slopes, slopes
-                if n_steps >= _HEAD_START and cost > _BEHIND * costs[i]:
-                    break
-                gap = 0.0
-                for a in range(q):
-                    gap += (z[a] - found[i, a]) ** 2
-                if cost > costs[i] and gap < _SAME**2:
-                    break
-                gap = 0.0
-                for c in range(n_columns):
-                    gap += (room[0][c] - U[centre, c]) ** 2
-                if gap > kept**2:
-                    centre = near[np.argmin(room[2][: len(near)])]
-                    near = lists[first[number[centre]] : first[number[centre] + 1]]
-                    _take(U, near, columns)
-            if cost < costs[i]:
-                costs[i] = cost
-                for a in range(q):
-                    found[i, a] = z[a]
+            costs[i] = _follow(Y[i], mask, centre, surface, limits, at, new, scratch, found[i], costs[i])

@@ -10,25 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer.graphs.searches import Tree
-from mercer.kernels.blas import allowed_threads
-from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.ukr.gaussian import AllPairs, Evaluation
 from mercer.manifolds.ukr.targets import Targets, padded
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
+from mercer.threads import allowed_threads, run_threaded
 
 Array = NDArray[Any]
 
-# Lists hold what is nearer than 1 + skin, and hold good until a point has moved by half of the skin.
-_SKIN = 0.3
-# Lists longer than this share of all pairs take more time than the pass over all pairs, longer than this more memory
-# than they should (1 GiB).
-_MOST_SHARE, _MOST_PAIRS = 0.25, 2**26
-# Cells are made along so many coordinates, and there are so many of them for each point.
+# Cells are made along so many coordinates, as compiled functions expect, and there are so many of them for each point.
 _CELL_DIMS, _CELLS_PER_POINT = 3, 4
-# Points for one call of a compiled function, and so few that a second thread does not pay.
-_STRIP, _FEW_POINTS = 512, 1024
-# Points whose neighbours are counted to know how many pairs there are, and the share of those that fit into lists that
-# may be counted so: one too many, and the pass would go over all pairs.
-_SOME, _NEARLY = 1000, 0.9
 
 
 class Cells:
@@ -120,23 +110,22 @@ class NeighbourPairs:
         What is regressed.
     n_excluded : int
         As for `AllPairs`.
+    tuning : PassTuning
+        Lengths of lists.
     """
 
-    def __init__(self, targets: Targets, *, n_excluded: int):
-        self._targets, self._n_excluded = targets, n_excluded
-        self._all_pairs = AllPairs(targets, quartic=True, n_excluded=n_excluded)
+    def __init__(self, targets: Targets, *, n_excluded: int, tuning: PassTuning = PASSES):
+        self._targets, self._n_excluded, self._tuning = targets, n_excluded, tuning
+        self._all_pairs = AllPairs(targets, quartic=True, n_excluded=n_excluded, tuning=tuning)
         self._lists: _Lists | _CellPairs | None = None
         self.n_rebuilt = 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the lists, which are found again when they are needed."""
-        return {**vars(self), "_lists": None}
 
     def run(self, U: Array, *, with_gradient: bool, n_threads: int | None = None) -> Evaluation:
         """Errors, and their gradient."""
         if self._lists is None or not self._lists.hold_for(U):
             self._lists = None  # two of them may be too much for the memory
-            self._lists = _CellPairs(U, self._targets) if self._are_many(U) else _Lists(U, self._targets)
+            kind = _CellPairs if self._are_many(U) else _Lists
+            self._lists = kind(U, self._targets, self._tuning)
             self.n_rebuilt += 1
         if self._lists.too_long:
             return self._all_pairs.run(U, with_gradient=with_gradient, n_threads=n_threads)
@@ -148,35 +137,23 @@ class NeighbourPairs:
 
     def _are_many(self, U: Array) -> bool:
         """Whether vectors have more pairs within reach than lists should hold, by the lists of some of the points."""
-        if len(U) ** 2 <= _MOST_PAIRS or self._targets.ordered(np.empty(0, dtype=np.int64)) is None:
+        tuning = self._tuning
+        if len(U) ** 2 <= tuning.most_pairs or self._targets.ordered(np.empty(0, dtype=np.int64)) is None:
             return False
-        some = U[:: -(-len(U) // _SOME)]
-        offsets, _ = Cells(U, 1.0 + _SKIN).neighbours(some)
-        return bool(offsets[-1] / len(some) * len(U) > _NEARLY * _MOST_PAIRS)
-
-    def weights(self, V: Array, U: Array) -> Any:
-        """Weights of all rows at new points, sparse of shape (M, N); rows sum to one."""
-        K = _values(V, Cells(U, 1.0))
-        totals = K.sum(axis=1)
-        alone = np.flatnonzero(totals == 0.0)
-        nearest = Tree(U).nearest(V[alone], 1)[1][:, 0]
-        totals[alone] = 1.0
-        shares = sparse.csr_array(K / totals[:, None])
-        return shares + sparse.csr_array((np.ones(len(alone)), (alone, nearest)), shape=K.shape)
-
-    def sums(self, V: Array, U: Array) -> Array:
-        """Sums over the rows of kernel values at new points."""
-        return Cells(U, 1.0).sums(V)
+        some = U[:: -(-len(U) // tuning.counted)]
+        offsets, _ = Cells(U, 1.0 + tuning.skin).neighbours(some)
+        return bool(offsets[-1] / len(some) * len(U) > tuning.nearly * tuning.most_pairs)
 
 
 class _Lists:
     """The rows within reach of each row, both ways."""
 
-    def __init__(self, U: Array, targets: Targets):
-        self._U = U.copy()
-        cells = Cells(U, 1.0 + _SKIN)
+    def __init__(self, U: Array, targets: Targets, tuning: PassTuning):
+        self._U, self._skin = U.copy(), tuning.skin
+        cells = Cells(U, 1.0 + tuning.skin)
         self._order = cells.order
-        self._offsets, self._found = cells.neighbours(most=min(_MOST_SHARE * len(U) ** 2, _MOST_PAIRS))
+        most = min(tuning.most_share * len(U) ** 2, tuning.most_pairs)
+        self._offsets, self._found = cells.neighbours(most=most)
         self.too_long = self._offsets[-1] > len(self._found)
         if not self.too_long:
             from mercer.manifolds.ukr.quartic_numba import link_mirrored
@@ -187,7 +164,7 @@ class _Lists:
 
     def hold_for(self, U: Array) -> bool:
         """Whether no row has moved so far that the lists may lack a pair."""
-        return _have_moved_little(U, self._U)
+        return _have_moved_little(U, self._U, self._skin)
 
     def run(
         self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
@@ -213,12 +190,12 @@ class _CellPairs:
 
     too_long = False
 
-    def __init__(self, U: Array, targets: Targets):
-        self._U, self._targets = U.copy(), targets
+    def __init__(self, U: Array, targets: Targets, tuning: PassTuning):
+        self._U, self._targets, self._skin = U.copy(), targets, tuning.skin
 
     def hold_for(self, U: Array) -> bool:
         """Whether there are about as many pairs as there were."""
-        return _have_moved_little(U, self._U)
+        return _have_moved_little(U, self._U, self._skin)
 
     def run(
         self, U: Array, n_excluded: int, *, with_gradient: bool, n_threads: int | None
@@ -241,12 +218,23 @@ class _CellPairs:
         return errors, gradient
 
 
-def _have_moved_little(U: Array, before: Array) -> bool:
+def _have_moved_little(U: Array, before: Array, skin: float) -> bool:
     """Whether the same points have moved by less than half of the skin."""
     if U.shape != before.shape:
         return False
     moved = U - before
-    return bool(np.einsum("ij,ij->i", moved, moved).max() < (_SKIN / 2.0) ** 2)
+    return bool(np.einsum("ij,ij->i", moved, moved).max() < (skin / 2.0) ** 2)
+
+
+def quartic_weights(V: Array, U: Array) -> Any:
+    """Weights of all rows at new points, sparse of shape (M, N); rows sum to one."""
+    K = _values(V, Cells(U, 1.0))
+    totals = K.sum(axis=1)
+    alone = np.flatnonzero(totals == 0.0)
+    nearest = Tree(U).nearest(V[alone], 1)[1][:, 0]
+    totals[alone] = 1.0
+    shares = sparse.csr_array(K / totals[:, None])
+    return shares + sparse.csr_array((np.ones(len(alone)), (alone, nearest)), shape=K.shape)
 
 
 def _values(V: Array, cells: Cells) -> Any:
@@ -259,6 +247,7 @@ def _values(V: Array, cells: Cells) -> Any:
 
 def over_strips(work: Any, n: int, n_threads: int | None = None) -> None:
     """Call work(strip) for slices of n points, which share no result, on all threads."""
-    strips: Any = (slice(start, min(start + _STRIP, n)) for start in range(0, n, _STRIP))
-    n_threads = (n_threads or allowed_threads()) if n > _FEW_POINTS else 1
+    height = PASSES.points
+    strips = (slice(start, min(start + height, n)) for start in range(0, n, height))
+    n_threads = (n_threads or allowed_threads()) if n > PASSES.few_points else 1
     run_threaded(lambda strip, _: work(strip), strips, lambda: None, n_threads)

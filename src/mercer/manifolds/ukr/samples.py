@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from mercer.graphs import NeighbourSearch
 from mercer.manifolds.latent.starts import filled
+from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.domain import density_threshold
-from mercer.manifolds.ukr.objective import LatentObjective
 from mercer.manifolds.ukr.projection import SurfaceProjector
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.units import LatentUnits
+from mercer.running import unless_interrupted
 
 Array = NDArray[Any]
 
 
 def placed(
-    Y: Array, some: Array, Z_some: Array, objective: LatentObjective, units: LatentUnits
+    Y: Array, some: Array, Z_some: Array, density: LatentDensity, units: LatentUnits
 ) -> tuple[Array, LatentUnits, bool]:
     """Latent points of all rows, where the others than those of a sample are projected on its surface.
 
@@ -31,7 +32,7 @@ def placed(
         Positions of the sample.
     Z_some : array of shape (n, q)
         Latent points of it, in widths of the kernel.
-    objective : LatentObjective
+    density : LatentDensity
         Of the sample.
     units : LatentUnits
         Lines and circles.
@@ -45,17 +46,19 @@ def placed(
     finished : bool
         Whether all rows were projected. If Ctrl-C came before, they have the points of the nearest rows of the sample.
     """
-    densities = objective.density(Z_some, Z_some)
-    project = SurfaceProjector.within(
-        Surface(objective, Z_some, Y[some]), densities, density_threshold(densities, "minimum")
-    )
+    densities = density(Z_some, Z_some)
+    surface = Surface(density, Z_some, Y[some])
+    project = SurfaceProjector.within(surface, densities, density_threshold(densities, "minimum"))
     others = np.setdiff1d(np.arange(len(Y)), some)
-    Z, finished = np.empty((len(Y), Z_some.shape[1])), True
+    Z = np.empty((len(Y), Z_some.shape[1]))
     Z[some] = Z_some
-    try:
-        Z[others] = project(Y[others]).Z
-    except KeyboardInterrupt:
-        complete, finished = filled(Y), False
-        Z[others] = Z_some[NeighbourSearch(complete[some]).of(complete[others], 1)[1][:, 0]]
+
+    def nearest() -> Array:
+        complete = filled(Y)
+        return Z_some[NeighbourSearch(complete[some]).of(complete[others], 1)[1][:, 0]]
+
+    found = unless_interrupted(lambda: project(Y[others]).Z, lambda: None)
+    finished = found is not None
+    Z[others] = found if finished else nearest()
     factor = (len(Y) / len(some)) ** (1.0 / (Z.shape[1] + 4))
     return Z * factor, LatentUnits(units.periods * factor), finished

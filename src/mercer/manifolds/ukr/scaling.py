@@ -11,20 +11,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.spatial.distance import pdist, squareform
 
-Array = NDArray[Any]
+from mercer.manifolds.ukr.density_kernels import DensityKernel
+from mercer.manifolds.ukr.tuning import SCALES
 
-# Rows that the likelihood of starts is computed on.
-_SAMPLE = 400
-# Scales around that of the likelihood that are tried first, the ratio of one to the next, and those of a fast start.
-_GRID = np.geomspace(0.2, 5.0, 6)
-_STEP = _GRID[1] / _GRID[0]
-_FACTORS, _RATIOS = np.geomspace(0.4, 2.5, 7), (0.4, 0.65, 1.5, 2.5)
-# The direct search: most evaluations for each coordinate, and the precision of logarithms and, as a share, of errors.
-_EVALUATIONS, _PRECISION, _GAIN = 20, 0.05, 1e-3
-# Distances that are rounding of equal points, as a share of the extent of all.
-_EQUAL = 1e-9
-# The widest and the narrowest kernel whose likelihood is looked at, in distances of nearest neighbours.
-_WIDEST, _NARROWEST = 1e3, 1.0
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
     squares = squareform(pdist(some, "sqeuclidean"))
     np.fill_diagonal(squares, np.inf)
     nearest = squares.min(axis=1)
-    differ = (squares > _EQUAL**2 * np.sum(np.ptp(some, axis=0) ** 2)) & np.isfinite(squares)
+    differ = (squares > SCALES.equal**2 * np.sum(np.ptp(some, axis=0) ** 2)) & np.isfinite(squares)
     if not differ.any():
         return 1.0
     length2 = float(np.median(np.where(differ, squares, np.inf).min(axis=1)))
@@ -79,7 +69,7 @@ def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
         factor = -0.5 / (length2 * np.exp(2 * log_h))
         return float(q * log_h - np.mean(np.log(np.exp(factor * relative).sum(axis=1)) + factor * nearest))
 
-    bounds = (np.log(_NARROWEST), np.log(_WIDEST))
+    bounds = (np.log(SCALES.narrowest), np.log(SCALES.widest))
     coarse = np.linspace(*bounds, 15)
     best = coarse[np.argmin([loss(x) for x in coarse])]
     step = coarse[1] - coarse[0]
@@ -88,16 +78,11 @@ def likelihood_width(Z: Array, *, n_rows: int = 1000) -> float:
     return float(np.sqrt(length2) * np.exp(log_h) * (len(some) / N) ** (1.0 / (q + 4)))
 
 
-def first_scale(box: Array, density_kernel: str) -> Array:
-    """Scales of the coordinates of a start that make them as dense as the likelihood wants them.
-
-    The quartic kernel has variance 1 / (q + 6) in each coordinate, where the Gaussian kernel has 1.
-    """
+def first_scale(box: Array, kernel: DensityKernel) -> Array:
+    """Scales of the coordinates of a start at which a Gaussian of the same variance as the kernel is most likely."""
     deviations = box.std(axis=0)
     standard = box / np.where(deviations > 0, deviations, 1.0)
-    width = likelihood_width(standard, n_rows=_SAMPLE)
-    if density_kernel == "quartic":
-        width *= np.sqrt(box.shape[1] + 6.0)
+    width = likelihood_width(standard, n_rows=SCALES.sample) * kernel.widening(box.shape[1])
     return np.asarray(1.0 / (np.where(deviations > 0, deviations, 1.0) * width))
 
 
@@ -115,19 +100,20 @@ def grid_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
     >>> bool(200.0 < far.scales[0] < 800.0)
     True
     """
-    tiny = np.finfo(np.float64).tiny
-    errors = [error_of(factor * first) for factor in _GRID]
+    tiny, grid = np.finfo(np.float64).tiny, SCALES.grid
+    step = grid[1] / grid[0]
+    errors = [error_of(factor * first) for factor in grid]
     while not np.isfinite(errors).any() and first.max() > tiny:
-        first = first * _GRID[0]
-        errors = [error_of(factor * first) for factor in _GRID]
-    scales = [factor * first for factor in _GRID]
+        first = first * grid[0]
+        errors = [error_of(factor * first) for factor in grid]
+    scales = [factor * first for factor in grid]
     while True:
         best = int(np.argmin(errors))
         if best not in (0, len(errors) - 1):
             break
         inner = errors[1] if best == 0 else errors[-2]
-        farther = scales[best] * (1.0 / _STEP if best == 0 else _STEP)
-        if not errors[best] < (1.0 - _GAIN) * inner or not tiny < farther.max() < np.inf:
+        farther = scales[best] * (1.0 / step if best == 0 else step)
+        if not errors[best] < (1.0 - SCALES.gain) * inner or not tiny < farther.max() < np.inf:
             break
         position = 0 if best == 0 else len(errors)
         scales.insert(position, farther)
@@ -138,10 +124,10 @@ def grid_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
 def factor_scale(error_of: Callable[[Array], float], first: Array) -> ScaledStart:
     """The best of seven scales around that of the likelihood, and then of four more for each coordinate by itself."""
     best = ScaledStart(first, np.inf)
-    tried = [factor * first for factor in _FACTORS]
+    tried = [factor * first for factor in SCALES.factors]
     for c in range(-1, len(first)):
         if c >= 0:
-            tried = [np.where(np.arange(len(first)) == c, ratio, 1.0) * best.scales for ratio in _RATIOS]
+            tried = [np.where(np.arange(len(first)) == c, ratio, 1.0) * best.scales for ratio in SCALES.ratios]
         for scales in tried:
             error = error_of(scales)
             best = ScaledStart(scales, float(error)) if error < best.error else best
@@ -159,9 +145,9 @@ def searched_scale(error_of: Callable[[Array], float], start: ScaledStart) -> Sc
         method="Nelder-Mead",
         options={
             "initial_simplex": 0.3 * np.vstack([np.zeros(q), np.eye(q)]),
-            "maxfev": _EVALUATIONS * q,
-            "xatol": _PRECISION,
-            "fatol": _GAIN * start.error,
+            "maxfev": SCALES.evaluations * q,
+            "xatol": SCALES.precision,
+            "fatol": SCALES.gain * start.error,
         },
     )
     if not found.fun < start.error:

@@ -8,34 +8,37 @@ from typing import Any
 import numpy as np
 
 from mercer.manifolds.latent.space import LatentSpace, latent_space
-from mercer.manifolds.ukr.fitting import OPTIMIZERS, THRESHOLDS
-from mercer.manifolds.ukr.objective import DENSITY_KERNELS
+from mercer.manifolds.ukr.density_kernels import DensityKernel, density_kernel_of
+from mercer.manifolds.ukr.fitting import OPTIMIZERS, THRESHOLDS, Callback
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.starts import FAST, MANIFOLD, NEIGHBOURS, candidate_names
+from mercer.manifolds.ukr.targets import Targets
+from mercer.manifolds.ukr.tuning import TUNING, Tuning
+from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_choice, check_count, check_positive, is_number
 
 OWNER = "UnsupervisedKernelRegression"
 OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
-_MAX_ITER = 500
-# Of more rows than this the number within reach grows with a power of theirs, and so does the number that is left out.
-_FEW_ROWS = 3000
-# Surfaces of fewer rows are started from several graphs, which takes no longer, and finds more where rows are few.
-_FAST_ROWS = 500
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters in numbers.
+    """Parameters that were checked, with "auto" replaced.
 
     Attributes
     ----------
     space : LatentSpace
         Lines and circles.
-    density_kernel : str
-        Its name.
+    density_kernel : DensityKernel
+        K.
+    n_rows : int
+        Rows that make the surface.
     n_excluded : int
         Neighbours that are left out beside each point; if `n_excluded_is_auto`, the most that may be.
     n_excluded_is_auto : bool
         Whether the rows tell how many.
+    init : str or array
+        As it was given.
     names : list of str
         Starts; empty if coordinates are given.
     optimizer : str
@@ -44,19 +47,34 @@ class Settings:
         Of the homotopy.
     max_iter : int
         Most iterations.
+    max_iter_is_auto : bool
+        Whether that was left to be chosen.
+    tol, verbose, callback, density_threshold, random_state
+        As they were given.
     fast : bool
         Whether starts are few, a soft manifold among them, and descents by lists of latent neighbours.
+    tuning : Tuning
+        Numbers of the way.
     """
 
     space: LatentSpace
-    density_kernel: str
+    density_kernel: DensityKernel
+    n_rows: int
     n_excluded: int
     n_excluded_is_auto: bool
+    init: Any
     names: list[str]
     optimizer: str
     thresholds: tuple[float, ...]
     max_iter: int
+    max_iter_is_auto: bool
+    tol: float
+    verbose: bool
+    callback: Callback | None
+    density_threshold: Any
+    random_state: Any
     fast: bool
+    tuning: Tuning
 
     def n_excluded_of_part(self, n_part: int, n_rows: int) -> int:
         """How many neighbours to leave out of a part of the rows: the same share of those within reach.
@@ -68,69 +86,85 @@ class Settings:
             return self.n_excluded
         q = self.space.n_dims
         if self.n_excluded_is_auto:
-            return min(self.n_excluded, automatic_n_excluded(n_part, q))
+            return min(self.n_excluded, automatic_n_excluded(n_part, q, self.tuning))
         return int(np.clip(round(self.n_excluded * _within_reach(n_part / n_rows, q)), 1, n_part - 3))
 
+    def problem(self, targets: Targets, units: LatentUnits, n_excluded: int) -> LatentProblem:
+        """The problem in some units, with so many neighbours left out."""
+        return LatentProblem(targets, self.density_kernel, n_excluded, units.periods if units.is_circle.any() else None)
 
-def settings_of(parameters: dict[str, Any], n_rows: int) -> Settings:
+
+def settings_of(estimator: Any, n_rows: int, tuning: Tuning = TUNING) -> Settings:
     """Check the parameters that need no data but the number of rows, and replace those that are "auto"."""
-    q = check_count(parameters["n_components"], "n_components", OWNER)
-    space = latent_space(parameters["topology"], q, OWNER)
-    density_kernel = check_choice(parameters["density_kernel"], DENSITY_KERNELS, "density_kernel", OWNER)
-    check_choice(parameters["optimizer"], ("auto", *OPTIMIZERS), "optimizer", OWNER)
-    max_iter = _MAX_ITER if parameters["max_iter"] is None else check_count(parameters["max_iter"], "max_iter", OWNER)
-    check_positive(parameters["tol"], "tol", OWNER, "it is a share of the objective")
-    if parameters["callback"] is not None and not callable(parameters["callback"]):
+    q = check_count(estimator.n_components, "n_components", OWNER)
+    space = latent_space(estimator.topology, q, OWNER)
+    kernel = density_kernel_of(estimator.density_kernel, OWNER)
+    check_choice(estimator.optimizer, ("auto", *OPTIMIZERS), "optimizer", OWNER)
+    max_iter = estimator.max_iter
+    max_iter = tuning.max_iter if max_iter is None else check_count(max_iter, "max_iter", OWNER)
+    check_positive(estimator.tol, "tol", OWNER, "it is a share of the objective")
+    if estimator.callback is not None and not callable(estimator.callback):
         raise TypeError(
-            f"callback of {OWNER} must be callable or None, got {parameters['callback']!r}; give a function of the "
+            f"callback of {OWNER} must be callable or None, got {estimator.callback!r}; give a function of the "
             "iteration and the fit."
         )
-    _check_threshold(parameters["density_threshold"])
-    n_excluded, optimizer = _n_excluded(parameters, n_rows, q), parameters["optimizer"]
+    _check_threshold(estimator.density_threshold)
+    names, thresholds = _names(estimator.init), _thresholds(estimator.homotopy)
+    left_out = _check_n_excluded(estimator.objective, estimator.n_excluded)
+    optimizer = estimator.optimizer
     if optimizer == "auto":
         # Where neighbours change places the objective jumps, and a line search gets stuck.
-        optimizer = "rprop" if n_excluded else "rprop+lbfgs"
-    names, thresholds = _names(parameters["init"]), _thresholds(parameters["homotopy"])
-    fast = _is_fast(parameters, n_rows) and density_kernel == "gaussian" and optimizer == "rprop" and not thresholds
+        optimizer = "rprop" if left_out else "rprop+lbfgs"
+    fast = kernel.has_lists and optimizer == "rprop" and not thresholds and _may_be_fast(estimator, n_rows, tuning)
+    if fast and n_rows > tuning.most_regressed:
+        n_rows = tuning.regressed
     return Settings(
-        space, density_kernel, n_excluded, n_excluded > 0 and isinstance(parameters["n_excluded"], str),
-        list(FAST) if fast and is_auto(parameters["init"]) else names, optimizer, thresholds, max_iter, fast,
+        space=space, density_kernel=kernel, n_rows=n_rows,
+        n_excluded=_n_excluded(estimator.n_excluded, n_rows, q, tuning) if left_out else 0,
+        n_excluded_is_auto=left_out and is_auto(estimator.n_excluded), init=estimator.init,
+        names=list(FAST) if fast and is_auto(estimator.init) else names, optimizer=optimizer, thresholds=thresholds,
+        max_iter=max_iter, max_iter_is_auto=estimator.max_iter is None, tol=estimator.tol,
+        verbose=bool(estimator.verbose), callback=estimator.callback, density_threshold=estimator.density_threshold,
+        random_state=estimator.random_state, fast=fast, tuning=tuning,
     )  # fmt: skip
 
 
-def _is_fast(parameters: dict[str, Any], n_rows: int) -> bool:
+def _may_be_fast(estimator: Any, n_rows: int, tuning: Tuning) -> bool:
     """Whether parameters leave the way open, and there are so many rows of numbers that it is the shorter one."""
-    init, plain = parameters["init"], parameters["feature_kernel"] is None and parameters["max_iter"] is None
+    init, plain = estimator.init, estimator.feature_kernel is None and estimator.max_iter is None
     manifold = isinstance(init, str) and init == MANIFOLD
-    automatic = is_auto(init) and parameters["n_components"] == 2 and n_rows >= _FAST_ROWS
+    automatic = is_auto(init) and estimator.n_components == 2 and n_rows >= tuning.fast_rows
     return plain and (manifold or automatic)
 
 
-def _n_excluded(parameters: dict[str, Any], n_rows: int, q: int) -> int:
-    """The number of neighbours that are left out, 0 for leave-one-out."""
-    objective, n_excluded = parameters["objective"], parameters["n_excluded"]
+def _check_n_excluded(objective: Any, n_excluded: Any) -> bool:
+    """Whether neighbours are left out."""
     check_choice(objective, OBJECTIVES, "objective", OWNER)
-    automatic = is_auto(n_excluded)
-    if not automatic:
+    if not is_auto(n_excluded):
         check_count(n_excluded, "n_excluded", OWNER)
         if objective == "leave_one_out":
             raise ValueError(
                 f"n_excluded of {OWNER} must be 'auto' for objective='leave_one_out', got {n_excluded!r}; take "
                 "'leave_neighbours_out'."
             )
-        if n_excluded > n_rows - 3:
-            raise ValueError(
-                f"n_excluded of {OWNER} must leave two rows or more of {n_rows} to predict from, got {n_excluded!r}; "
-                "leave out fewer."
-            )
-    if objective == "leave_one_out":
-        return 0
-    return automatic_n_excluded(n_rows, q) if automatic else int(n_excluded)
+    return bool(objective != "leave_one_out")
 
 
-def automatic_n_excluded(n_rows: int, n_components: int) -> int:
+def _n_excluded(n_excluded: Any, n_rows: int, q: int, tuning: Tuning) -> int:
+    """The number of neighbours that are left out."""
+    if is_auto(n_excluded):
+        return automatic_n_excluded(n_rows, q, tuning)
+    if n_excluded > n_rows - 3:
+        raise ValueError(
+            f"n_excluded of {OWNER} must leave two rows or more of {n_rows} to predict from, got {n_excluded!r}; "
+            "leave out fewer."
+        )
+    return int(n_excluded)
+
+
+def automatic_n_excluded(n_rows: int, n_components: int, tuning: Tuning = TUNING) -> int:
     """One in 40 q² rows, five to twenty; fewer of less than fifty rows, and of many the share of those within reach."""
-    few = min(n_rows, _FEW_ROWS)
+    few = min(n_rows, tuning.few_rows)
     least = max(1, min(5, few // 10))
     return round(np.clip(few // (40 * n_components**2), least, 20) * _within_reach(n_rows / few, n_components))
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import distinct_rows
 from mercer.manifolds.latent.starts import filled
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.density_kernels import LatentDensity
 
 Array = NDArray[Any]
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 _BLOCK = 500
 
 
-def common_share(Y: Array, Z: Array, objective: LatentObjective) -> float:
+def common_share(Y: Array, Z: Array, density: LatentDensity) -> float:
     """Share of what a surface leaves of rows that each has in common with the row most like it.
 
     ρ = Σ_i r_i·r_n(i) / Σ_i ||r_i||², with the leave-one-out residuals r_i = y_i - f_(-i)(z_i) in one half of the
@@ -34,7 +34,7 @@ def common_share(Y: Array, Z: Array, objective: LatentObjective) -> float:
         Rows; NaN where an entry is missing.
     Z : array of shape (N, q)
         Latent points.
-    objective : LatentObjective
+    density : LatentDensity
         Whose weights the surface has.
 
     Returns
@@ -46,14 +46,13 @@ def common_share(Y: Array, Z: Array, objective: LatentObjective) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.manifolds.ukr.objective import LatentObjective
+    >>> from mercer.manifolds.ukr.density_kernels import GaussianDensity, LatentDensity
     >>> from mercer.manifolds.ukr.structure import common_share
-    >>> from mercer.manifolds.ukr.targets import data_targets
     >>> rng = np.random.default_rng(0)
     >>> t, u = rng.uniform(-1, 1, size=(2, 200, 1))
     >>> noise = 0.1 * rng.normal(size=(200, 8))
     >>> for Y in (t + noise, t + u * np.tile([1, -1], 4) + noise):  # a line, and a plane
-    ...     print(f"{common_share(Y, 20 * t, LatentObjective(data_targets(Y))):.2f}")
+    ...     print(f"{common_share(Y, 20 * t, LatentDensity(GaussianDensity())):.2f}")
     -0.04
     0.91
     """
@@ -62,7 +61,7 @@ def common_share(Y: Array, Z: Array, objective: LatentObjective) -> float:
         return 0.0
     some = distinct_rows(Y)[0]
     known, Y = ~np.isnan(Y[some]), filled(Y)
-    R = np.where(known, Y[some] - _left_out(Y, Z, some, objective), 0.0)
+    R = np.where(known, Y[some] - _left_out(Y, Z, some, density), 0.0)
     columns = np.random.default_rng(0).permutation(Y.shape[1])  # those next to each other may be alike
     half = len(columns) // 2
     products = 0.0
@@ -94,12 +93,12 @@ def n_excluded_for(share: float, most: int) -> int:
     return most if share * (most + 1) <= 1 else max(1, round((1 - share) / share))
 
 
-def _left_out(Y: Array, Z: Array, some: Array, objective: LatentObjective) -> Array:
+def _left_out(Y: Array, Z: Array, some: Array, density: LatentDensity) -> Array:
     """f_(-i)(z_i) of some rows i; the rows themselves where no other is within reach."""
     F = Y[some]
     for start in range(0, len(some), _BLOCK):
         rows = some[start : start + _BLOCK]
-        W = objective.weights(Z[rows], Z).T
+        W = density.weights(Z[rows], Z).T
         W = W.toarray() if sparse.issparse(W) else np.array(W)
         W[np.arange(len(rows)), rows] = 0.0
         totals = W.sum(axis=1)

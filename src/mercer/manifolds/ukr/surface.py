@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.hosts import ArrayRows, column_means
+from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.shared_numba import NOTHING
+from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 
 Array = NDArray[Any]
-
-# Pairs of latent and training points that are weighed at once; points, where most pairs have no weight.
-_BLOCK, _SPARSE_BLOCK = 2**21, 2**13
 
 
 class Surface:
@@ -21,8 +20,8 @@ class Surface:
 
     Parameters
     ----------
-    objective : LatentObjective
-        Whose kernel, and circles, these are.
+    density : LatentDensity
+        Kernel, and circles.
     Z : array of shape (N, q)
         Latent points, in widths of the kernel.
     Y : array of shape (N, d)
@@ -38,26 +37,35 @@ class Surface:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.manifolds.ukr.objective import LatentObjective
+    >>> from mercer.manifolds.ukr.density_kernels import GaussianDensity, LatentDensity
     >>> from mercer.manifolds.ukr.surface import Surface
-    >>> from mercer.manifolds.ukr.targets import data_targets
     >>> z = np.linspace(-3, 3, 13)[:, None]
-    >>> surface = Surface(LatentObjective(data_targets(2 * z)), z, 2 * z)
+    >>> surface = Surface(LatentDensity(GaussianDensity()), z, 2 * z)
     >>> bool(abs(surface.images(np.zeros((1, 1)))[0, 0]) < 1e-12)
     True
     """
 
-    def __init__(self, objective: LatentObjective, Z: Array, Y: Array):
-        self.objective, self.Z = objective, Z
-        self.means = np.nanmean(Y, axis=0)
+    def __init__(self, density: LatentDensity, Z: Array, Y: Array, tuning: PassTuning = PASSES):
+        self.density, self.Z, self._tuning = density, Z, tuning
+        self.means = column_means(ArrayRows(Y))
         missing = np.isnan(Y)
         self.values = np.ascontiguousarray(np.where(missing, 0.0, Y - self.means))
         self.seen = (~missing).astype(np.float64) if missing.any() else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the sizes of blocks."""
+        return {name: value for name, value in vars(self).items() if name != "_tuning"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "objective" in state:  # in older files
+            state = {**state, "density": state["objective"]}
+            del state["objective"]
+        vars(self).update(state, _tuning=PASSES)
+
     def images(self, Z: Array) -> Array:
         """f(z) of latent points, (M, d); where none is within reach of the kernel, the nearest row."""
-        sparse = self.objective.density_kernel == "quartic"
-        height = _SPARSE_BLOCK if sparse else max(1, _BLOCK // len(self.Z))
+        tuning = self._tuning
+        height = tuning.sparse_images if self.density.kernel.ends else max(1, tuning.images // len(self.Z))
         return np.concatenate([self._images(Z[start : start + height]) for start in range(0, len(Z), height)])
 
     def filled(self, Y: Array, Z: Array) -> Array:
@@ -69,7 +77,7 @@ class Surface:
         return Y
 
     def _images(self, Z: Array) -> Array:
-        weights = self.objective.weights(Z, self.Z).T
+        weights = self.density.weights(Z, self.Z).T
         F = weights @ self.values
         if self.seen is not None:
             F = F / np.maximum(weights @ self.seen, NOTHING)
@@ -77,9 +85,9 @@ class Surface:
 
     def log_density(self, Z: Array) -> Array:
         """The logarithm of Σ_r K(z - z_r) / (N K(0))."""
-        return self.log_share(self.objective.density(Z, self.Z))
+        return self.log_share(self.density(Z, self.Z))
 
     def log_share(self, densities: Any) -> Array:
         """The same for densities that are known."""
-        shares = densities * self.objective.kernel_integral(self.Z.shape[1])
+        shares = densities * self.density.integral(self.Z.shape[1])
         return np.asarray(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))

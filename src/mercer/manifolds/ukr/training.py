@@ -9,23 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.manifolds.ukr.comparison import brought_near, joined
 from mercer.manifolds.ukr.fitting import LatentFit, fit_latent, homotopy
-from mercer.manifolds.ukr.lists import ListObjective, leading_columns
-from mercer.manifolds.ukr.objective import LatentObjective
+from mercer.manifolds.ukr.lists import ListProblem, leading_columns
+from mercer.manifolds.ukr.problem import Evaluated, LatentProblem
 from mercer.manifolds.ukr.rows import TrainingRows
 from mercer.manifolds.ukr.samples import placed
-from mercer.manifolds.ukr.search import StartSearch, brought_near, joined, objective_of
+from mercer.manifolds.ukr.search import StartSearch
 from mercer.manifolds.ukr.settings import Settings
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.units import LatentUnits
+from mercer.running import Status
 
 Array = NDArray[Any]
-
-# Iterations on all rows, unless their number is given, after those on a sample; by lists, which take less time, more.
-_MAX_ITER_OF_ALL, _MAX_LISTED_OF_ALL = 20, 60
-# Iterations by all pairs after those by lists of neighbours, of no more rows than this: they take O(N²) time.
-_EXACT_ITERATIONS, _EXACT_ROWS = 10, 3000
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Training:
     ----------
     fit : LatentFit
         The points.
-    objective : LatentObjective
+    problem : LatentProblem
         What they minimise.
     errors : array of shape (N,)
         Squared distances of the rows from their leave-one-out estimates.
@@ -47,24 +44,20 @@ class Training:
     """
 
     fit: LatentFit
-    objective: LatentObjective
+    problem: LatentProblem
     errors: Array
     units: LatentUnits
     init: str
     candidates: dict[str, list[Any]]
 
 
-def train(
-    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, previous: tuple[Array, LatentUnits, int] | None
-) -> Training:
+def train(settings: Settings, rows: TrainingRows, previous: tuple[Array, LatentUnits, int] | None = None) -> Training:
     """Fit latent points to rows.
 
     Parameters
     ----------
-    parameters : dict
-        Of the estimator, by name.
     settings : Settings
-        The same in numbers.
+        Parameters of the estimator.
     rows : TrainingRows
         What is regressed.
     previous : tuple, optional
@@ -75,125 +68,116 @@ def train(
         Z, units, n_excluded = previous
         if settings.n_excluded_is_auto and n_excluded:
             settings = replace(settings, n_excluded=min(n_excluded, settings.n_excluded))
-        settings = replace(settings, fast=settings.fast and len(Z) > _EXACT_ROWS)
-        fit = _descended(parameters, settings, rows, rows.points, Z, units)
+        settings = replace(settings, fast=settings.fast and len(Z) > settings.tuning.exact_rows)
+        fit = _descended(settings, rows, rows.points, Z, units)
     else:
-        rng = check_random_state(parameters["random_state"])
-        search = StartSearch(settings, rows, parameters["init"], rng, parameters["callback"])
+        search = StartSearch(settings, rows, check_random_state(settings.random_state))
         init = search.run()
         settings, table = search.settings, search.table()
-        if search.interrupted:
+        if search.status == Status.INTERRUPTED:
             Z, units = search.stopped(init)
-            value = _judged(settings, rows, units).value(Z)
-            fit = LatentFit(Z, value, [value], 0, "interrupted")
+            fit = LatentFit.at(Z, _judged(settings, rows, units).value(Z), Status.INTERRUPTED)
         elif search.are_of_all or init == "given" or not rows.part_is_like_all:
             Z, units = search.of_all(init)
-            points = search.points if settings.fast else rows.points
-            fit = _descended(parameters, settings, rows, points, Z, units)
+            fit = _descended(settings, rows, search.sample.points if settings.fast else rows.points, Z, units)
         else:
-            fit, units = _by_sample(parameters, settings, rows, search, init)
-    # Another objective than the one that was minimised, whose lists of neighbours take memory.
-    objective = objective_of(settings, rows.targets, units, settings.n_excluded)
+            fit, units = _by_sample(settings, rows, search, init)
+    problem = settings.problem(rows.targets, units, settings.n_excluded)
     errors = _judged(replace(settings, n_excluded=0), rows, units).errors(fit.Z)
-    return Training(fit, objective, errors, units, init, table)
+    return Training(fit, problem, errors, units, init, table)
 
 
-def _judged(settings: Settings, rows: TrainingRows, units: LatentUnits) -> LatentObjective | ListObjective:
-    """The objective that values are told of: by lists only where all pairs of many rows would take long."""
-    if settings.fast and len(rows.points) > _EXACT_ROWS and not np.isnan(rows.points).any():
-        return ListObjective(rows.points, settings.n_excluded, units)
-    return objective_of(settings, rows.targets, units, settings.n_excluded)
+def _judged(settings: Settings, rows: TrainingRows, units: LatentUnits) -> LatentProblem | ListProblem:
+    """The problem that values are told of: by lists only where all pairs of many rows would take long."""
+    if settings.fast and len(rows.points) > settings.tuning.exact_rows and not np.isnan(rows.points).any():
+        return ListProblem(rows.points, settings.n_excluded, units)
+    return settings.problem(rows.targets, units, settings.n_excluded)
 
 
-def _descended(
-    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, complete: Array, Z: Array, units: LatentUnits
-) -> LatentFit:
+def _descended(settings: Settings, rows: TrainingRows, complete: Array, Z: Array, units: LatentUnits) -> LatentFit:
     """A descent from latent points; a fast one by lists of latent neighbours.
 
     The latter counts as one iteration, and is followed by some of all pairs unless there are many rows. The history is
     that of the objective itself, at the start, after the lists, and from there on.
     """
     if not settings.fast:
-        return _unfolded(parameters, settings, rows.targets, Z, units)
+        return _unfolded(settings, rows.targets, Z, units)
     judge = _judged(settings, rows, units)
-    found = _by_lists(parameters, settings, complete, Z, units)
-    if np.isnan(rows.points).any() and found.status != "interrupted":
+    found = _by_lists(settings, complete, Z, units)
+    if np.isnan(rows.points).any() and found.status != Status.INTERRUPTED:
         # Once more, with missing entries that are those of the surface, which they should have no part in.
-        found = _by_lists(parameters, settings, _completed(settings, rows, found.Z, units), found.Z, units)
+        found = _by_lists(settings, _completed(settings, rows, found.Z, units), found.Z, units)
     first, value = judge.value(Z), judge.value(found.Z)
     if not value < first:
         found, value = replace(found, Z=Z), first
-    Z, value = brought_near(judge, found.Z, value)
-    if found.status == "interrupted" or isinstance(judge, ListObjective):
+    Z, value = brought_near(settings, judge, found.Z, value)
+    if found.status == Status.INTERRUPTED or isinstance(judge, ListProblem):
         return LatentFit(Z, value, [first, min(first, value)], 1, found.status)
-    fit = _optimized(parameters, replace(settings, max_iter=_EXACT_ITERATIONS), rows.targets, Z, units)
+    fit = _optimized(replace(settings, max_iter=settings.tuning.exact_iterations), rows.targets, Z, units)
     history = [first, *(min(first, value) for value in fit.history)]
-    status = fit.status if fit.status == "interrupted" else found.status
+    status = fit.status if fit.status == Status.INTERRUPTED else found.status
     return replace(fit, history=history, n_iter=len(history) - 1, status=status)
 
 
-def _by_lists(
-    parameters: dict[str, Any], settings: Settings, complete: Array, Z: Array, units: LatentUnits
-) -> LatentFit:
-    options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    lists = ListObjective(leading_columns(complete), settings.n_excluded, units)
-    return fit_latent(lists, Z, optimizer="rprop", max_iter=settings.max_iter, **options)
+def _by_lists(settings: Settings, complete: Array, Z: Array, units: LatentUnits) -> LatentFit:
+    problem = ListProblem(leading_columns(complete), settings.n_excluded, units)
+    return _minimized(replace(settings, optimizer="rprop"), problem, Z)
 
 
-def _by_sample(
-    parameters: dict[str, Any], settings: Settings, rows: TrainingRows, search: StartSearch, init: str
-) -> tuple[LatentFit, LatentUnits]:
+def _by_sample(settings: Settings, rows: TrainingRows, search: StartSearch, init: str) -> tuple[LatentFit, LatentUnits]:
     """A fit to those rows that starts were compared on, and from there to all.
 
     Many iterations on few rows find the shape, and all rows need few from where they are projected on it.
     """
     Z, units = search.of_some(init)
     part = replace(settings, n_excluded=search.n_excluded)
-    sample = _descended(parameters, part, search.rows_of_some, search.points, Z, units)
-    objective = objective_of(settings, search.targets, units, 0)
-    Z, units, finished = placed(rows.points, search.some, sample.Z, objective, units)
+    sample = _descended(part, search.rows_of_some, search.sample.points, Z, units)
+    density = settings.problem(search.sample.targets, units, 0).density
+    Z, units, finished = placed(rows.points, search.some, sample.Z, density, units)
     Z = joined(settings, rows.targets, Z, units)
     judge = _judged(settings, rows, units)
-    Z, value = brought_near(judge, Z, judge.value(Z))
-    if sample.status == "interrupted" or not finished:
-        return LatentFit(Z, value, [value], 0, "interrupted"), units
-    few = parameters["max_iter"] is None
-    most = (_MAX_LISTED_OF_ALL if settings.fast else _MAX_ITER_OF_ALL) if few else settings.max_iter
+    Z, value = brought_near(settings, judge, Z, judge.value(Z))
+    if sample.status == Status.INTERRUPTED or not finished:
+        return LatentFit.at(Z, value, Status.INTERRUPTED), units
+    few, tuning = settings.max_iter_is_auto, settings.tuning
+    most = (tuning.max_listed_of_all if settings.fast else tuning.max_iter_of_all) if few else settings.max_iter
     settings = replace(settings, max_iter=most, thresholds=())  # a homotopy is of the sample
     complete = _completed(settings, rows, Z, units) if settings.fast else rows.points
-    fit = _descended(parameters, settings, rows, complete, Z, units)
+    fit = _descended(settings, rows, complete, Z, units)
     # Few iterations on all cannot tell whether more would gain anything: the sample had enough of them, or not.
-    ended = sample.status if few or fit.status == "optimal" else fit.status
-    return fit if fit.status == "interrupted" else replace(fit, status=ended), units
+    ended = sample.status if few or fit.status == Status.OPTIMAL else fit.status
+    return fit if fit.status == Status.INTERRUPTED else replace(fit, status=ended), units
 
 
 def _completed(settings: Settings, rows: TrainingRows, Z: Array, units: LatentUnits) -> Array:
     """Rows whose missing entries are those of the surface at their places."""
     if not np.isnan(rows.points).any():
         return rows.points
-    return Surface(objective_of(settings, rows.targets, units, 0), Z, rows.points).filled(rows.points, Z)
+    return Surface(settings.problem(rows.targets, units, 0).density, Z, rows.points).filled(rows.points, Z)
 
 
-def _unfolded(
-    parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
-) -> LatentFit:
+def _unfolded(settings: Settings, targets: Targets, Z: Array, units: LatentUnits) -> LatentFit:
     """Homotopy, if it is wanted, and optimisation; the history is that of both."""
     if not settings.thresholds:
-        return _optimized(parameters, settings, targets, Z, units)
-    objective = objective_of(settings, targets, units, settings.n_excluded)
-    first = homotopy(objective, Z, settings.thresholds, verbose=parameters["verbose"])
-    if first.status == "interrupted":
+        return _optimized(settings, targets, Z, units)
+    problem = settings.problem(targets, units, settings.n_excluded)
+    first = homotopy(problem, Z, settings.thresholds, verbose=settings.verbose)
+    if first.status == Status.INTERRUPTED:
         return first
-    fit = _optimized(parameters, settings, targets, first.Z, units)
+    fit = _optimized(settings, targets, first.Z, units)
     return replace(fit, history=first.history + fit.history[1:], n_iter=first.n_iter + fit.n_iter)
 
 
-def _optimized(
-    parameters: dict[str, Any], settings: Settings, targets: Targets, Z: Array, units: LatentUnits
-) -> LatentFit:
+def _optimized(settings: Settings, targets: Targets, Z: Array, units: LatentUnits) -> LatentFit:
     """Descent, after which pieces that lie far apart are brought near each other."""
-    objective = objective_of(settings, targets, units, settings.n_excluded)
-    options = {name: parameters[name] for name in ("tol", "verbose", "callback")}
-    fit = fit_latent(objective, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, **options)
-    Z, value = brought_near(objective, fit.Z, fit.objective)
+    problem = settings.problem(targets, units, settings.n_excluded)
+    fit = _minimized(settings, problem, Z)
+    Z, value = brought_near(settings, problem, fit.Z, fit.objective)
     return fit if Z is fit.Z else replace(fit, Z=Z, objective=value)
+
+
+def _minimized(settings: Settings, problem: Evaluated, Z: Array) -> LatentFit:
+    return fit_latent(
+        problem, Z, optimizer=settings.optimizer, max_iter=settings.max_iter, tol=settings.tol,
+        verbose=settings.verbose, callback=settings.callback,
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from mercer.kernels.gram import GramMatrix
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.step import Targets
@@ -107,10 +108,10 @@ class KKTSystem:
         return Variables(dalpha, np.where(sides.bounded, -dalpha, 0.0), dz, ds, dd, dw, dw_low, dw_high, dtube)
 
 
-def _inverse_of(gram: Any) -> Any:
-    if gram is None:
+def _inverse_of(gram: GramMatrix) -> _DenseInverse | _LowRankInverse | _DiagonalInverse:
+    if gram.is_zero:
         return _DiagonalInverse()
-    return _LowRankInverse(gram.factor) if hasattr(gram, "factor") else _DenseInverse(gram)
+    return _DenseInverse(np.asarray(gram.formed)) if gram.factor is None else _LowRankInverse(gram.factor)
 
 
 class _DenseInverse:

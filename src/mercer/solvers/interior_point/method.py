@@ -19,8 +19,9 @@ from mercer.solvers.interior_point.start import starting_point
 from mercer.solvers.interior_point.steepness import with_bounds_where_steep
 from mercer.solvers.interior_point.step import Targets, largest_step, move
 from mercer.solvers.interior_point.variables import Sides, Variables
+from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, IN_MEMORY, unmet
 from mercer.solvers.projection import Projected
-from mercer.solvers.result import NOT_IN_MEMORY, Options, Solver, SolverResult
+from mercer.solvers.result import Options, Solver, SolverResult
 from mercer.threads import single_threaded_numpy
 
 Array = NDArray[Any]
@@ -68,22 +69,18 @@ class InteriorPoint(Solver):
 
     def n_matrices(self, problem: KernelProgram) -> int:
         """The matrix, its factor, and what forming it takes; with an l1 penalty products of all columns."""
-        if problem.gram is None:
+        if problem.gram.is_zero:
             return 10
-        return 0 if hasattr(problem.gram, "factor") else 3
+        return 3 if problem.gram.factor is None else 0
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Matrices that are not in memory, programs that are not convex, tubes around other losses than |r|."""
-        if not problem.in_memory:
-            return NOT_IN_MEMORY
-        if problem.conditional and problem.gram is not None and np.all(problem.bounds > 0):
+        if problem.in_memory and problem.conditional and not problem.gram.is_zero and np.all(problem.bounds > 0):
             return (
                 "the kernel is only conditionally positive definite, and all columns have a price: its polynomials "
                 "must be free; choose the regularizer 'rkhs'"
             )
-        if problem.budget is not None and not problem.is_absolute:
-            return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
-        return None
+        return unmet(problem, IN_MEMORY, ABSOLUTE_LOSS_OF_BUDGET)
 
     def _solve(self, problem: KernelProgram, options: Options) -> SolverResult:
         with single_threaded_numpy:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from mercer.problems import KernelProgram
 from mercer.solvers.decomposition import Decomposition, checked_block
+from mercer.solvers.needs import LINES_AND_PARABOLAS, QUADRATIC_PENALTY, WHOLE_MATRIX, unmet
 from mercer.solvers.result import Options
 from mercer.solvers.smo.state import State
 from mercer.solvers.smo.sums import Sums
@@ -73,13 +72,7 @@ class SMO(Decomposition):
 
     def refusal(self, problem: KernelProgram) -> str | None:
         """Losses with another shape, columns or budgets that are no sums, prices, low-rank matrices."""
-        if not problem.loss.piecewise_quadratic:
-            return f"{problem.loss!r} is not made of lines and parabolas; choose the solver 'working_set'"
-        if problem.gram is None or np.any(problem.bounds > 0):
-            return "it has an l1 penalty; choose the solver 'interior_point'"
-        if hasattr(problem.gram, "factor"):
-            return "its matrix is a low-rank factor; choose the solver 'interior_point'"
-        return Sums.refusal(problem)
+        return unmet(problem, LINES_AND_PARABOLAS, QUADRATIC_PENALTY, WHOLE_MATRIX) or Sums.refusal(problem)
 
     def _start(self, problem: KernelProgram, options: Options) -> State:
         return State(problem, options, self.block, self.tuning)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.gram import GramMatrix
 from mercer.problems import KernelProgram
 
 Array = NDArray[Any]
@@ -23,7 +24,7 @@ class Products:
     product with these rows is enough.
     """
 
-    def __init__(self, gram: Any, y: Array):
+    def __init__(self, gram: GramMatrix, y: Array):
         self.gram, self.y = gram, y
         self._last: tuple[Array, Array] | None = None
 
@@ -51,7 +52,7 @@ class Products:
         ratio = float(np.median(B[free] / last[free])) if free.any() else 1.0
         near = ratio * last
         changed = np.flatnonzero(~(np.abs(B - near) <= _SAME_MULTIPLE * np.abs(near)))  # so that NaN differs
-        few = len(changed) <= _FEW_CHANGED * len(last) if hasattr(self.gram, "columns") else not len(changed)
+        few = not len(changed) if self.gram.in_memory else len(changed) <= _FEW_CHANGED * len(last)
         return (changed, near, ratio * product) if few else None
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.problems import KernelProgram
 from mercer.rounding import HOLDS
-from mercer.solvers.result import HAS_TARGET
+from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, unmet
 from mercer.solvers.smo.box import Box
 
 Array = NDArray[Any]
@@ -51,11 +51,11 @@ class Sums:
     def refusal(problem: KernelProgram) -> str | None:
         """Why the constraints of a program are other ones."""
         columns, n_columns = problem.columns, problem.columns.shape[1]
-        if problem.budget is not None:
-            if not problem.is_absolute:
-                return f"a budget is for the absolute loss, not for {problem.loss!r}; take Laplace()"
-            if not np.any(columns) or np.any(problem.target):
-                return "it has a budget, but no constant; choose the solver 'interior_point'"
+        reason = unmet(problem, ABSOLUTE_LOSS_OF_BUDGET)
+        if reason is not None:
+            return reason
+        if problem.budget is not None and (not np.any(columns) or np.any(problem.target)):
+            return "it has a budget, but no constant; choose the solver 'interior_point'"
         one_sided = np.all(np.equal(problem.loss.dual_interval[0], 0.0))
         of_labels = n_columns == 2 and one_sided and np.array_equal(columns[:, 1], problem.sign)
         if n_columns and (np.any(columns[:, 0] != columns[0, 0]) or not (n_columns == 1 or of_labels)):
@@ -64,7 +64,7 @@ class Sums:
             return None
         totals, box = Sums(problem).totals, Box(problem)
         if not np.isfinite(box.rows).all():
-            return f"{problem.loss!r} has no bounds, and {HAS_TARGET}"
+            return f"{problem.loss!r} has no bounds, and {unmet(problem, NO_TARGET)}"
         if totals[0] > box.high.sum() or totals[1] < box.low.sum():
             return "its target is beyond the bounds of all variables together: no B is feasible"
         return None

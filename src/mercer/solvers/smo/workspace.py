@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.gram import Gram, columns_of, shifted_columns_of
+from mercer.kernels.gram import GramMatrix, columns_of, shifted_columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.free_system import FreeSystem
@@ -26,7 +26,7 @@ class Workspace:
 
     Attributes
     ----------
-    gram, memory, tuning : object, int, Tuning
+    gram, memory, tuning : GramMatrix, int, Tuning
         What it was made of.
     columns : Columns
         Products with some columns of the matrix.
@@ -38,7 +38,7 @@ class Workspace:
         How large entries of blocks are, beside those of the matrix.
     """
 
-    def __init__(self, gram: Any, n: int, memory: int, tuning: Tuning):
+    def __init__(self, gram: GramMatrix, n: int, memory: int, tuning: Tuning):
         self.gram, self.memory, self.tuning, self.size = gram, memory, tuning, 1.0
         self.columns = columns_of(gram, memory)
         self.axis = leading_axis(self.columns, n) if n >= tuning.least_divided else np.zeros(n)
@@ -52,7 +52,7 @@ class Workspace:
         """
         n, gram = len(self.axis), self.gram
         some = np.unique(np.linspace(0, n - 1, _N_SAMPLES).astype(np.intp))
-        K = np.asarray(gram.block(some, some) if isinstance(gram, Gram) else gram[np.ix_(some, some)], dtype=np.float64)
+        K = np.asarray(gram.block(some, some), dtype=np.float64)
         shift = float(K.mean())
         size = float(np.abs(K - shift).max()) / abs(shift) if shift else np.inf
         if size >= _NEAR:

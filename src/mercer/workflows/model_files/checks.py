@@ -37,13 +37,11 @@ from mercer.manifolds import (
 from mercer.manifolds.latent.rotation import Rotation
 from mercer.manifolds.latent.space import TOPOLOGIES
 from mercer.manifolds.principal.fitting import ManifoldFit
-from mercer.manifolds.ukr.gaussian import AllPairs
-from mercer.manifolds.ukr.objective import LatentObjective
-from mercer.manifolds.ukr.quartic import NeighbourPairs
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.rows import DataRows
 from mercer.manifolds.ukr.surface import Surface
+from mercer.manifolds.ukr.tuning import TUNING
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.manifolds.unsupervised_kernel_regression import MOST_REGRESSED
 from mercer.quantizers.costs import SquaredCost
 from mercer.tables.memory import refuse_if_too_large
 from mercer.workflows.model_files.archives import Refused
@@ -192,16 +190,16 @@ def _kernel_regression(regression: UnsupervisedKernelRegression, d: int, q: int)
     equal(regression, "feature_kernel", None)
     n = len(floats(regression, "embedding_", None, q))
     # Of many rows some make the surface.
-    n_made = len(floats(regression, "_Z", n if n <= MOST_REGRESSED else None, q))
+    n_made = len(floats(regression, "_Z", n if n <= TUNING.most_regressed else None, q))
     floats(part(regression, "_training", DataRows), "points", n, d, missing=True)
     number(regression, "density_threshold_")
     number(regression, "_unit", positive=True)
     _origin(regression, "_origin", d)
     number(regression, "_farthest")
     _units(part(regression, "_units", LatentUnits), q)
-    _objective(part(regression, "_objective", LatentObjective), kernel, q)
+    _latent_density(part(regression, "_density", LatentDensity), kernel, q)
     surface = part(regression, "_surface", Surface)
-    _objective(part(surface, "objective", LatentObjective), kernel, q)
+    _latent_density(part(surface, "density", LatentDensity), kernel, q)
     floats(surface, "Z", n_made, q)
     floats(surface, "means", d)
     floats(surface, "values", n_made, d)
@@ -209,16 +207,10 @@ def _kernel_regression(regression: UnsupervisedKernelRegression, d: int, q: int)
         floats(surface, "seen", n_made, d)
 
 
-def _objective(objective: LatentObjective, kernel: str, q: int) -> None:
-    equal(objective, "density_kernel", kernel)
-    part(objective, "_pairs", AllPairs if kernel == "gaussian" else NeighbourPairs)
-    if kernel == "gaussian":
-        equal(objective._pairs, "_quartic", False)
-    if part(objective, "_units", type(None), LatentUnits) is not None:
-        _units(objective._units, q)
-        _units(objective, q)
-    else:
-        equal(objective, "periods", None)
+def _latent_density(density: LatentDensity, kernel: str, q: int) -> None:
+    part(density, "kernel", type(DENSITY_KERNELS[kernel]))
+    if attribute(density, "periods") is not None:
+        _units(density, q)
 
 
 def _units(owner: Any, q: int) -> None:

@@ -69,11 +69,12 @@ TRUSTED = (
     "mercer.manifolds.latent.maps.LatentMap", "mercer.manifolds.latent.space.LatentSpace",
     "mercer.manifolds.principal.principal_manifold.PrincipalManifold", "mercer.manifolds.latent.rotation.Rotation",
     "mercer.manifolds.latent.tables.Tables",  # of the first files; no model uses it
-    "mercer.manifolds.ukr.gaussian.AllPairs", "mercer.manifolds.ukr.objective.LatentObjective",
-    "mercer.manifolds.ukr.projection.SurfaceProjector", "mercer.manifolds.ukr.quartic.NeighbourPairs",
-    "mercer.manifolds.ukr.rows.DataRows", "mercer.manifolds.ukr.surface.Surface",
-    "mercer.manifolds.ukr.targets.GramTargets", "mercer.manifolds.ukr.targets.VectorTargets",
-    "mercer.manifolds.ukr.units.LatentUnits",
+    "mercer.manifolds.ukr.density_kernels.LatentDensity", "mercer.manifolds.ukr.rows.DataRows",
+    "mercer.manifolds.ukr.surface.Surface", "mercer.manifolds.ukr.units.LatentUnits",
+    # Of the first files; models do not use them any more.
+    "mercer.manifolds.ukr.gaussian.AllPairs", "mercer.manifolds.ukr.projection.SurfaceProjector",
+    "mercer.manifolds.ukr.quartic.NeighbourPairs", "mercer.manifolds.ukr.targets.GramTargets",
+    "mercer.manifolds.ukr.targets.VectorTargets",
     "mercer.manifolds.unsupervised_kernel_regression.UnsupervisedKernelRegression",
     "mercer.quantizers.costs.SquaredCost",
     "mercer.problems.values.Certificate", "mercer.problems.values.Iterate", "mercer.solvers.result.SolverResult",

@@ -16,6 +16,7 @@ MOVED = {
     f"{_ROOM}.principal_manifold.PrincipalManifold": f"{_ROOM}.principal.principal_manifold.PrincipalManifold",
     f"{_ROOM}.rotation.Rotation": f"{_ROOM}.latent.rotation.Rotation",
     f"{_ROOM}.tables.Tables": f"{_ROOM}.latent.tables.Tables",
+    f"{_ROOM}.ukr.objective.LatentObjective": f"{_ROOM}.ukr.density_kernels.LatentDensity",
 }
 
 

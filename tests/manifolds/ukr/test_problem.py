@@ -4,7 +4,8 @@ from scipy.integrate import quad
 
 from mercer.kernels import L1, Gaussian, Linear
 from mercer.manifolds.ukr import gaussian, quartic
-from mercer.manifolds.ukr.objective import DENSITY_KERNELS, LatentObjective
+from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS
+from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets, feature_targets
 
 N = 60
@@ -62,7 +63,7 @@ def explicit_error(Y, Z, s, kernel, n_excluded=0, periods=None):
 @pytest.mark.parametrize("kernel", DENSITY_KERNELS)
 def test_value_is_the_explicit_loop(kernel, n_excluded, periods):
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y), kernel, n_excluded, periods)
+    objective = LatentProblem(data_targets(Y), kernel, n_excluded, periods)
     expected = [explicit_error(Y, Z, s, kernel, n_excluded, periods) for s in range(N)]
     np.testing.assert_allclose(objective.errors(Z), expected, rtol=1e-9)
     assert objective.value(Z) == pytest.approx(np.mean(expected), rel=1e-10)
@@ -74,10 +75,10 @@ def test_leave_one_out_is_a_penalty_on_the_density(kernel):
     """Equations 11 and 12: (p / p without s)² times the error with s."""
     Y, Z = rows()
     Z = Z[4:]
-    objective = LatentObjective(data_targets(Y[4:]), kernel)
-    densities = objective.density(Z, Z) * len(Z) * objective.kernel_integral(2)  # K(0) = 1
+    objective = LatentProblem(data_targets(Y[4:]), kernel)
+    densities = objective.density(Z, Z) * len(Z) * objective.density.integral(2)  # K(0) = 1
     penalties = (densities / (densities - 1.0)) ** 2
-    fitted = objective.targets.errors(objective.weights(Z, Z))
+    fitted = objective.targets.errors(objective.density.weights(Z, Z))
     usable = ~objective.isolated(Z)
     assert usable.sum() > 40
     np.testing.assert_allclose(objective.errors(Z)[usable], (penalties * fitted)[usable], rtol=1e-6)
@@ -89,7 +90,7 @@ def test_leave_one_out_is_a_penalty_on_the_density(kernel):
 @pytest.mark.parametrize("kind", TARGETS)
 def test_gradient_is_that_of_central_differences(kind, kernel, n_excluded, periods):
     Y, Z = rows()
-    objective = LatentObjective(TARGETS[kind](Y), kernel, n_excluded, periods)
+    objective = LatentProblem(TARGETS[kind](Y), kernel, n_excluded, periods)
     value, gradient = objective.value_and_gradient(Z)
     assert gradient.shape == Z.shape
     rng, h = np.random.default_rng(3), 1e-6
@@ -108,7 +109,7 @@ def test_gradient_is_that_of_central_differences(kind, kernel, n_excluded, perio
 def test_other_numbers_of_coordinates(kernel, q):
     Y, _ = rows()
     Z = np.random.default_rng(4).normal(size=(N, q)) * 0.6
-    objective = LatentObjective(data_targets(Y), kernel, 2)
+    objective = LatentProblem(data_targets(Y), kernel, 2)
     gradient = objective.value_and_gradient(Z)[1]
     expected = [explicit_error(Y, Z, s, kernel, 2) for s in range(N)]
     np.testing.assert_allclose(objective.errors(Z), expected, rtol=1e-9)
@@ -120,7 +121,7 @@ def test_other_numbers_of_coordinates(kernel, q):
 @pytest.mark.parametrize("kernel", DENSITY_KERNELS)
 def test_points_that_shrink_and_grow(kernel):
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y), kernel)
+    objective = LatentProblem(data_targets(Y), kernel)
     means = (Y.sum(axis=0) - Y) / (N - 1)
     for scale in (0.0, 1e-9):
         np.testing.assert_allclose(objective.errors(scale * Z), ((Y - means) ** 2).sum(axis=1), rtol=1e-9)
@@ -136,13 +137,13 @@ def test_points_that_shrink_and_grow(kernel):
 def test_collapsed_points_with_excluded_neighbours_count_equally(kernel):
     """All are as near as the last to exclude, so that only the row itself is."""
     Y, Z = rows()
-    errors = LatentObjective(data_targets(Y), kernel, 5).errors(0 * Z)
-    np.testing.assert_allclose(errors, LatentObjective(data_targets(Y), kernel).errors(0 * Z), rtol=1e-12)
+    errors = LatentProblem(data_targets(Y), kernel, 5).errors(0 * Z)
+    np.testing.assert_allclose(errors, LatentProblem(data_targets(Y), kernel).errors(0 * Z), rtol=1e-12)
 
 
 def test_coincident_points_count():
     Z = np.array([[0.0], [0.0], [5.0], [5.0]])
-    objective = LatentObjective(data_targets([[0.0], [1.0], [5.0], [7.0]]), "quartic")
+    objective = LatentProblem(data_targets([[0.0], [1.0], [5.0], [7.0]]), "quartic")
     np.testing.assert_allclose(objective.errors(Z), [1, 1, 4, 4], rtol=1e-12)
     assert not objective.isolated(Z).any()
 
@@ -150,7 +151,7 @@ def test_coincident_points_count():
 def test_linear_feature_space_is_data_space():
     Y, Z = rows()
     for kernel in DENSITY_KERNELS:
-        data, feature = (LatentObjective(TARGETS[kind](Y), kernel, 3) for kind in ("data", "linear"))
+        data, feature = (LatentProblem(TARGETS[kind](Y), kernel, 3) for kind in ("data", "linear"))
         np.testing.assert_allclose(data.errors(Z), feature.errors(Z), rtol=1e-9)
         gradient = data.value_and_gradient(Z)[1]
         np.testing.assert_allclose(gradient, feature.value_and_gradient(Z)[1], atol=1e-12 * np.abs(gradient).max())
@@ -158,17 +159,17 @@ def test_linear_feature_space_is_data_space():
 
 def test_isolated_rows():
     Y, Z = rows()
-    isolated = LatentObjective(data_targets(Y), "quartic").isolated(Z)
+    isolated = LatentProblem(data_targets(Y), "quartic").isolated(Z)
     assert isolated[:4].all()
     assert isolated.sum() < 10
-    assert LatentObjective(data_targets(Y), "quartic", 4).isolated(Z).sum() > isolated.sum()
-    assert not LatentObjective(data_targets(Y), "gaussian").isolated(Z).any()
+    assert LatentProblem(data_targets(Y), "quartic", 4).isolated(Z).sum() > isolated.sum()
+    assert not LatentProblem(data_targets(Y), "gaussian").isolated(Z).any()
 
 
 @pytest.mark.parametrize("kernel", DENSITY_KERNELS)
 def test_circles_are_periodic(kernel):
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y), kernel, 2, TORUS)
+    objective = LatentProblem(data_targets(Y), kernel, 2, TORUS)
     turned = Z + TORUS * np.random.default_rng(6).integers(-3, 4, size=Z.shape)
     value, gradient = objective.value_and_gradient(Z)
     turned_value, turned_gradient = objective.value_and_gradient(turned)
@@ -180,8 +181,8 @@ def test_circles_are_periodic(kernel):
 def test_large_circles_are_intervals():
     Y, Z = rows()
     for kernel in DENSITY_KERNELS:
-        straight = LatentObjective(data_targets(Y), kernel, 2)
-        round_ = LatentObjective(data_targets(Y), kernel, 2, np.array([1e5, np.inf]))
+        straight = LatentProblem(data_targets(Y), kernel, 2)
+        round_ = LatentProblem(data_targets(Y), kernel, 2, np.array([1e5, np.inf]))
         assert round_.value(Z) == pytest.approx(straight.value(Z), rel=1e-6)
         np.testing.assert_allclose(round_.density(Z, Z), straight.density(Z, Z), rtol=1e-6)
 
@@ -192,7 +193,7 @@ def test_large_circles_are_intervals():
 )  # fmt: skip
 def test_density_integrates_to_one(kernel, periods):
     q = len(periods)
-    objective = LatentObjective(data_targets([[0.0], [1.0]]), kernel, 0, periods)
+    objective = LatentProblem(data_targets([[0.0], [1.0]]), kernel, 0, periods)
     ends = [(-period / 2, period / 2) if np.isfinite(period) else (-9.0, 9.0) for period in periods]
     centre = np.zeros((1, q))
 
@@ -212,22 +213,22 @@ def test_density_integrates_to_one(kernel, periods):
 @pytest.mark.parametrize("kernel", DENSITY_KERNELS)
 def test_weights_of_new_points(kernel):
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y), kernel, 4, CYLINDER)
+    objective = LatentProblem(data_targets(Y), kernel, 4, CYLINDER)
     Znew = np.vstack([Z[:5] + 0.1, [[100.0, 0.0]]])
-    W = objective.weights(Znew, Z)
+    W = objective.density.weights(Znew, Z)
     W = W if kernel == "gaussian" else W.toarray()
     assert W.shape == (N, 6)
     np.testing.assert_allclose(W.sum(axis=0), 1.0)
     assert W[:, 5].max() > 0.99  # far from all: the nearest
-    one = objective.weights(Z[7:8], Z)
-    values = objective.density(Z[7:8], Z) * N * objective.kernel_integral(2)
+    one = objective.density.weights(Z[7:8], Z)
+    values = objective.density(Z[7:8], Z) * N * objective.density.integral(2)
     assert (one if kernel == "gaussian" else one.toarray())[7, 0] == pytest.approx(1 / values[0])  # not excluded
 
 
 @pytest.mark.parametrize("kernel", DENSITY_KERNELS)
 def test_inputs_may_be_single_precision_and_read_only(kernel):
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y), kernel, 3)
+    objective = LatentProblem(data_targets(Y), kernel, 3)
     single = Z.astype(np.float32)
     single.setflags(write=False)
     exact = objective.value_and_gradient(single.astype(np.float64))
@@ -248,7 +249,7 @@ def test_one_thread_or_two(monkeypatch, kernel):
     for n_threads in (1, 2):
         for module in (gaussian, quartic):
             monkeypatch.setattr(module, "allowed_threads", lambda n_threads=n_threads: n_threads)
-        results.append(LatentObjective(data_targets(Y), kernel, 2).value_and_gradient(Z))
+        results.append(LatentProblem(data_targets(Y), kernel, 2).value_and_gradient(Z))
     assert results[0][0] == results[1][0]
     np.testing.assert_array_equal(results[0][1], results[1][1])
 
@@ -256,11 +257,11 @@ def test_one_thread_or_two(monkeypatch, kernel):
 def test_points_may_be_changed_in_place():
     """What is remembered of the latest points is not what the caller holds."""
     Y, Z = rows()
-    objective = LatentObjective(data_targets(Y))
+    objective = LatentProblem(data_targets(Y)).evaluator()
     before = objective.value_and_gradient(Z)[0]
     Z *= 0.5
     assert objective.value(Z) != before
-    assert objective.value(Z) == LatentObjective(data_targets(Y)).value(Z)
+    assert objective.value(Z) == LatentProblem(data_targets(Y)).value(Z)
     gradient, errors = objective.value_and_gradient(Z)[1], objective.errors(Z)
     gradient[:], errors[:] = 0, 0
     assert np.abs(objective.value_and_gradient(Z)[1]).max() > 0
@@ -269,20 +270,20 @@ def test_points_may_be_changed_in_place():
 
 def test_bad_input():
     targets = data_targets(rows()[0])
-    with pytest.raises(ValueError, match="density_kernel of LatentObjective must be one of"):
-        LatentObjective(targets, "triangle")
-    with pytest.raises(ValueError, match="n_excluded of LatentObjective must be a whole number >= 0, got -1"):
-        LatentObjective(targets, n_excluded=-1)
-    with pytest.raises(ValueError, match="n_excluded of LatentObjective must be at most 58 for 60 rows, got 59"):
-        LatentObjective(targets, n_excluded=59)
-    with pytest.raises(ValueError, match="periods of LatentObjective must be > 0"):
-        LatentObjective(targets, periods=[1.0, -2.0])
-    with pytest.raises(ValueError, match="Z of LatentObjective must be finite"):
-        LatentObjective(targets).value(np.full((N, 2), np.nan))
+    with pytest.raises(ValueError, match="density_kernel of LatentProblem must be one of"):
+        LatentProblem(targets, "triangle")
+    with pytest.raises(ValueError, match="n_excluded of LatentProblem must be a whole number >= 0, got -1"):
+        LatentProblem(targets, n_excluded=-1)
+    with pytest.raises(ValueError, match="n_excluded of LatentProblem must be at most 58 for 60 rows, got 59"):
+        LatentProblem(targets, n_excluded=59)
+    with pytest.raises(ValueError, match="periods of LatentProblem must be > 0"):
+        LatentProblem(targets, periods=[1.0, -2.0])
+    with pytest.raises(ValueError, match="Z of LatentDensity must be finite"):
+        LatentProblem(targets).value(np.full((N, 2), np.nan))
 
 
 def test_large_circles_are_like_lines():
     targets = data_targets(np.arange(8.0)[:, None])
     for period in (1e3, 1e4, 1e5, 1e6, 1e9):
-        integral = LatentObjective(targets, periods=[period]).kernel_integral(1)
+        integral = LatentProblem(targets, periods=[period]).density.integral(1)
         assert integral == pytest.approx(np.sqrt(2 * np.pi), rel=1e-4)
