@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import feature_map
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.parameters import check_count
-
-Array = NDArray[Any]
 
 
 def paired_kernels(kernels: Any, owner: str) -> tuple[Kernel | None, Kernel | None]:

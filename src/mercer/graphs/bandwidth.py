@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
+from mercer.arrays import Array
 from mercer.rounding import EQUAL
-
-Array = NDArray[Any]
 
 # Rows that are looked at; widths that are tried.
 _SAMPLE, _N_WIDTHS = 1000, 60

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.losses.base import Array
+from mercer.arrays import Array
 from mercer.losses.tube import TubeLoss
 
 

@@ -8,12 +8,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from mercer.arrays import Array
 from mercer.losses.normalization import mass
-
-Array = NDArray[Any]
 
 
 class Loss(BaseEstimator, ABC):

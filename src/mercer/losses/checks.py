@@ -8,16 +8,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from mercer.arrays import Array
 from mercer.losses.base import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.losses.normalization import mass
 from mercer.losses.probes import Probes, error_of_derivative
 from mercer.rounding import HOLDS
 
-Array = NDArray[Any]
 OnSide = Callable[[Any, bool], Any]
 
 _NOISE = 2e-15  # absolute: a cost of 1 is the natural unit, and small values are often small differences

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gamma, gammainc
 
-from mercer.losses.base import Array
+from mercer.arrays import Array
 from mercer.losses.tube import TubeLoss
 
 

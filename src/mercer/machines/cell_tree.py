@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.rounding import EQUAL
 from mercer.solvers import dense_eigenpairs
-
-Array = NDArray[Any]
 
 # Rows that tell the principal directions, and directions that are tried where many rows are equal.
 _ROWS_OF_DIRECTIONS, _MOST_DIRECTIONS = 10_000, 10

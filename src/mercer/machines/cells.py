@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -18,6 +17,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.losses import EpsilonInsensitive, Hinge, Laplace, Quantile
 from mercer.machines.bands import QuantileBand, folds_to_fit
@@ -32,8 +32,6 @@ from mercer.machines.ridge import KernelRidge
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_count, is_number
 from mercer.running import Status, raise_if_interrupted, unless_interrupted, with_progress
-
-Array = NDArray[Any]
 
 # With fewer rows in a cell there is nothing to gain, and halves might be too small for a band.
 _LEAST_ROWS = 20

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.machines.hard import with_level
 from mercer.machines.training import Task, Training
 from mercer.problems import Certificate, KernelProgram
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.given import precision_of
 from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.solvers.cholesky import Cholesky
-
-Array = NDArray[Any]
 
 # Rows on which a matrix that is not formed is looked at.
 _N_LOOKED_AT = 500

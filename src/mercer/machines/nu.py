@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.losses import Hinge, Laplace, optimal_nu
 from mercer.machines.classifier import Classifier
 from mercer.machines.hard import is_hard
@@ -20,8 +20,6 @@ from mercer.problems import KernelProgram
 from mercer.rounding import EQUAL
 from mercer.running import Status
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class NuSupportVectorRegressor(Regressor):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel, distinct_rows
 from mercer.kernels.gram import Gram, GramMatrix
 from mercer.losses import Squared
@@ -19,8 +19,6 @@ from mercer.regularizers import RKHSNorm
 from mercer.running import Status, unless_interrupted
 from mercer.solvers import ConjugateGradients, SolverResult
 from mercer.solvers.leading_spectrum import LeadingSpectrum
-
-Array = NDArray[Any]
 
 # Share of the rows that are held out, and their least number if that is not more than half.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 300

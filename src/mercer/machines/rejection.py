@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
@@ -20,12 +20,12 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from mercer.arrays import Array
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.samples import is_positive
 from mercer.machines.uninterrupted import Uninterrupted
 from mercer.rounding import EQUAL
 
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.linalg import eigh
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.losses import Squared
 from mercer.machines.base import KernelMachine
@@ -22,8 +23,6 @@ from mercer.problems import KernelProgram
 from mercer.running import Status
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified, with_certificate
-
-Array = NDArray[Any]
 
 # The least penalty that is tried by default, in units of the rounding of K: eigenvalues below it are hardly known.
 _ABOVE_ROUNDING = 4.0

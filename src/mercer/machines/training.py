@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.machines.matrix import TrainingMatrix
 from mercer.problems import Certificate, KernelProgram
 from mercer.regularizers import Penalty, Regularizer
 from mercer.solvers import SolverResult
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
+from mercer.arrays import Array
 from mercer.metrics.tuning import TUNING
-
-Array = NDArray[Any]
 
 # Spread below this share of the largest value is rounding: such columns count as constant.
 _LEAST_SPREAD = 1e-13

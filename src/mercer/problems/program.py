@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.losses import Loss
 from mercer.losses.kinks import jump_of_conjugate
@@ -19,7 +19,6 @@ from mercer.threads import single_threaded_numpy
 if TYPE_CHECKING:
     from mercer.regularizers import Penalty
 
-Array = NDArray[Any]
 
 # Values of the norm below this share of 1/2 (Σ|B|)² k(x, x) are as good as zero.
 _SMALL = 1e-6

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix, as_gram_matrix
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

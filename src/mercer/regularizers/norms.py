@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix, NoMatrix
 from mercer.regularizers.base import Penalty, Regularizer, need_matrix, penalty_of_norm, unpenalised
-
-Array = NDArray[Any]
 
 
 class RKHSNorm(Regularizer):

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import MOST_CATEGORIES, counted, read_numbers, read_texts, text_choice
 from mercer.tables.dates import DATES, DateChoice
 from mercer.tables.errors import InputError, OptionError
@@ -18,8 +18,6 @@ from mercer.tables.numbers import Conventions, NumberChoice
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
 from mercer.tables.transforms import Transform
-
-Array = NDArray[Any]
 
 TASKS = ("auto", "regression", "classification")
 # More classes than this are names.

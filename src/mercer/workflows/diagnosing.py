@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, widths_for
 from mercer.metrics import LearnedMetric
 from mercer.metrics.choice import Split
@@ -22,8 +22,6 @@ from mercer.workflows.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_
 from mercer.workflows.kernel_choice import EVALUATIONS, importance_of_columns, indicators
 from mercer.workflows.progress import Progress, Stages
 from mercer.workflows.verdicts import Verdict, judge
-
-Array = NDArray[Any]
 
 # Rows whose components are looked at, and rows that the metric is refined on.
 _MOST_ROWS, _REFINED_ROWS = 700, 2000

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.losses import Loss
 from mercer.tables.errors import InputError
@@ -34,8 +33,6 @@ from mercer.workflows.scores import (
     mean_error,
 )
 from mercer.workflows.target_choice import choose_transform, keeps_squares
-
-Array = NDArray[Any]
 
 _HELD_OUT = 0.2
 # What is done.

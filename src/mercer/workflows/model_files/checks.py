@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 
@@ -59,8 +58,6 @@ from mercer.workflows.model_files.values import (
     truths,
     whole,
 )
-
-Array = NDArray[Any]
 
 # Grids in more dimensions are larger than any memory.
 _MOST_GRID_DIMS = 10
