@@ -10,6 +10,7 @@ from mercer.capacity.certificates import (
     samples_for_promise,
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
+from mercer.capacity.coding import Coding, robust_coding
 from mercer.capacity.constrained import constrained_machine
 from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
@@ -31,11 +32,14 @@ from mercer.capacity.deviations import (
     vc_deviation,
     vc_samples,
 )
+from mercer.capacity.eigenfunctions import Eigenfunctions, kernel_eigenfunctions
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
 from mercer.capacity.left_out import LeaveOneOut, leave_one_out
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
+from mercer.capacity.perturbation import eigenvalue_bound, eigenvector_bound, sin_theta_bound
+from mercer.capacity.quantization import ManifoldClass, kegl_log_covering, manifold_deviation, manifold_excess
 from mercer.capacity.rates import (
     EntropyRate,
     ExponentialDecay,
@@ -50,6 +54,13 @@ from mercer.capacity.shattering import shattering_functions, shattering_margin
 from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
 from mercer.capacity.spectrum import Spectrum
+from mercer.capacity.target_contributions import (
+    ContributionBound,
+    TruncationErrors,
+    contribution_bound,
+    tail_sums,
+    truncation_errors,
+)
 
 __all__ = [
     "PacBayes",
@@ -65,6 +76,8 @@ __all__ = [
     "Offsets",
     "PseudoDimension",
     "VCClass",
+    "Coding",
+    "robust_coding",
     "constrained_machine",
     "xi_alpha",
     "ball_entropy_number",
@@ -82,6 +95,8 @@ __all__ = [
     "samples_needed",
     "vc_deviation",
     "vc_samples",
+    "Eigenfunctions",
+    "kernel_eigenfunctions",
     "Interval",
     "diagonal_entropy_number",
     "ellipsoid_log_covering",
@@ -98,6 +113,13 @@ __all__ = [
     "BestPeriod",
     "best_period",
     "wrap_error",
+    "eigenvalue_bound",
+    "eigenvector_bound",
+    "sin_theta_bound",
+    "ManifoldClass",
+    "kegl_log_covering",
+    "manifold_deviation",
+    "manifold_excess",
     "EntropyRate",
     "ExponentialDecay",
     "PolynomialDecay",
@@ -116,4 +138,9 @@ __all__ = [
     "periodic_spectrum",
     "shell_counts",
     "Spectrum",
+    "ContributionBound",
+    "TruncationErrors",
+    "contribution_bound",
+    "tail_sums",
+    "truncation_errors",
 ]
