@@ -27,7 +27,6 @@ from mercer.machines.uninterrupted import Uninterrupted
 from mercer.rounding import EQUAL
 
 
-
 @dataclass(frozen=True)
 class Rejection:
     """A threshold, and what it gives: samples whose confidence is below are rejected.
