@@ -14,7 +14,7 @@ from typing import Any
 _MODULES = {
     "certificates": (
         "PacBayes", "bernstein_bound", "binomial_bound", "compression_bound", "kl_inverse", "pac_bayes_bound",
-        "samples_for_promise",
+        "samples_for_promise", "samples_to_confirm",
     ),
     "classes": ("FiniteClass", "KernelBall", "KernelHull", "Offsets", "PseudoDimension", "VCClass"),
     "coding": ("Coding", "robust_coding"),

@@ -8,6 +8,7 @@ from mercer.capacity.certificates import (
     kl_inverse,
     pac_bayes_bound,
     samples_for_promise,
+    samples_to_confirm,
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
 from mercer.capacity.coding import Coding, robust_coding
@@ -70,6 +71,7 @@ __all__ = [
     "kl_inverse",
     "pac_bayes_bound",
     "samples_for_promise",
+    "samples_to_confirm",
     "FiniteClass",
     "KernelBall",
     "KernelHull",

@@ -5,6 +5,7 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 """
 
 from mercer.plots.band import BandDisplay
+from mercer.plots.bound import BoundDisplay
 from mercer.plots.candidates import CandidatesDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
@@ -31,6 +32,7 @@ from mercer.plots.model_choice import ExplainedVarianceDisplay, ModelChoiceDispl
 from mercer.plots.predictions import PredictionDisplay
 from mercer.plots.rates import RateDisplay
 from mercer.plots.rejection import RejectionDisplay
+from mercer.plots.risk import NormRiskDisplay, RiskBoundsDisplay, RiskPathDisplay
 from mercer.plots.shapes import FeatureBoxDisplay, HullDisplay, ShatteringDisplay
 from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
@@ -39,6 +41,7 @@ __all__ = [
     "FitDisplay",
     "BandDisplay",
     "GapDisplay",
+    "BoundDisplay",
     "LossDisplay",
     "RejectionDisplay",
     "CoefficientDisplay",
@@ -68,4 +71,7 @@ __all__ = [
     "HullDisplay",
     "ShatteringDisplay",
     "RateDisplay",
+    "RiskBoundsDisplay",
+    "RiskPathDisplay",
+    "NormRiskDisplay",
 ]
