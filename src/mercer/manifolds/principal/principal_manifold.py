@@ -108,8 +108,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         z_j and α_j.
     intercept_, linear_coef_ : array of shape (d,), array of shape (n_linear, d)
         f0, and the coefficients of the coordinates in the linear part.
+    kind_ : {"manifold", "pca", "mean"}
+        What was fitted: a manifold, or where held-out rows want none an affine or a constant map.
     kernel_, penalty_, init_, assignment_ : Kernel, float, str, str
-        What was used.
+        What was used. Where `kind_` is no manifold, `penalty_` is NaN and `init_` repeats the kind.
     chosen_, candidates_ : str, dict of lists
         Which model was chosen and why, in words, and the table of all: what it is, its settings, and the mean held-out
         log density per row, of the leading components where rows were rotated.
