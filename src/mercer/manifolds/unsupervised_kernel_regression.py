@@ -216,7 +216,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         """Checked rows, in the unit of the surface if they are numbers, and the precision that they had."""
         X, dtype = validated_rows(self, X, reset=reset)
         if reset:
-            self._origin, self._unit = origin_and_unit(X) if self.feature_kernel is None else (np.zeros(1), 1.0)
+            self._origin, self._unit = origin_and_unit(X, self.feature_kernel)
         return (X - self._origin) / self._unit if self.feature_kernel is None else X, dtype
 
     def _previous(self, n_rows: int, some: Array | None, space: Any) -> tuple[Array, LatentUnits, int] | None:

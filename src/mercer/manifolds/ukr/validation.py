@@ -55,11 +55,13 @@ def check_n_components(q: int, X: Any, kernel: Kernel | None) -> None:
         )
 
 
-def origin_and_unit(X: Array) -> tuple[Array, float]:
-    """Means of the columns, and the power of two next above the largest deviation from them.
+def origin_and_unit(X: Any, kernel: Kernel | None) -> tuple[Any, float]:
+    """Means of the columns, and the power of two next above the largest deviation from them; 0 and 1 for a kernel.
 
     Squares of rows in this unit are numbers in single precision, and no digits are lost where rows are far from zero.
     """
+    if kernel is not None:
+        return 0.0, 1.0
     rows = ArrayRows(X)
     origin = column_means(rows)
     return origin, float(np.ldexp(1.0, int(np.frexp(largest_deviation(rows, origin))[1])))
