@@ -1,15 +1,11 @@
-"""What can be imported from the top, and that no class of a family is left out of the tests of its contract."""
+"""What can be imported from the top."""
 
 import ast
-from inspect import isabstract
 from pathlib import Path
 
 import pytest
 
 import mercer
-from mercer import kernels, losses
-from tests.contracts.all_kernels import INDEFINITE_KERNELS, VECTOR_KERNELS
-from tests.contracts.all_losses import LOSSES
 
 
 def test_type_checkers_see_what_there_is():
@@ -27,24 +23,3 @@ def test_type_checkers_see_what_there_is():
 @pytest.mark.parametrize("name", [name for name in mercer.__all__ if not name.startswith("_")])
 def test_names_can_be_imported(name):
     assert getattr(mercer, name).__name__.split(".")[-1] == name
-
-
-def below(kind):
-    """All classes that derive from one."""
-    return {kind, *(deeper for derived in kind.__subclasses__() for deeper in below(derived))}
-
-
-@pytest.mark.parametrize(
-    ("package", "base", "tested", "elsewhere"),
-    [
-        # Sequences and given matrices are no rows of two columns: tests/kernels and tests/machines have them.
-        (kernels, kernels.Kernel, [*VECTOR_KERNELS, *INDEFINITE_KERNELS], {"WeightedDegree", "Precomputed"}),
-        (losses, losses.Loss, LOSSES, set()),
-    ],
-)
-def test_every_kernel_and_loss_is_in_the_tests_of_its_contract(package, base, tested, elsewhere):
-    public = {
-        kind.__name__ for kind in below(base) if getattr(package, kind.__name__, None) is kind and not isabstract(kind)
-    }
-    kinds = {parent.__name__ for part in tested for parent in type(part).__mro__}
-    assert public - kinds == elsewhere

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses", "machines",
-    "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report", "solvers",
+    "capacity", "compat", "components", "datasets", "encoders", "graphs", "information", "kernels", "losses",
+    "machines", "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report",
+    "solvers",
 )  # fmt: skip
 _ESTIMATORS = {
     "SupportVectorRegressor": "machines",
@@ -31,7 +32,9 @@ _ESTIMATORS = {
     "KernelPCRegressor": "relevance",
     "KernelPCClassifier": "relevance",
     "KernelPCA": "components",
+    "KernelCCA": "components",
     "KernelFeatureAnalysis": "components",
+    "ContrastiveFeatures": "encoders",
     "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",
     "DiffusionMap": "graphs",

@@ -5,6 +5,7 @@ from mercer import (
     compat,
     components,
     datasets,
+    encoders,
     graphs,
     information,
     kernels,
@@ -20,7 +21,8 @@ from mercer import (
     report,
     solvers,
 )
-from mercer.components import KernelFeatureAnalysis, KernelPCA
+from mercer.components import KernelCCA, KernelFeatureAnalysis, KernelPCA
+from mercer.encoders import ContrastiveFeatures
 from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from mercer.information import KernelCritic
 from mercer.machines import (
@@ -48,13 +50,13 @@ from mercer.relevance import KernelPCClassifier, KernelPCRegressor, RelevantDime
 __version__: str
 
 __all__ = [
-    "__version__", "capacity", "compat", "components", "datasets", "graphs", "information", "kernels", "losses",
-    "machines", "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance", "report",
-    "solvers",
-    "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
+    "__version__", "capacity", "compat", "components", "datasets", "encoders", "graphs", "information", "kernels",
+    "losses", "machines", "manifolds", "metrics", "plots", "problems", "quantizers", "regularizers", "relevance",
+    "report", "solvers", "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",
-    "KernelPCA", "KernelFeatureAnalysis", "KernelCritic", "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering",
-    "VectorQuantizer", "PlaneQuantizer", "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold",
-    "UnsupervisedKernelRegression", "DensityClassifier",
+    "KernelPCA", "KernelFeatureAnalysis", "KernelCCA", "ContrastiveFeatures", "KernelCritic",
+    "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering", "VectorQuantizer", "PlaneQuantizer",
+    "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold", "UnsupervisedKernelRegression",
+    "DensityClassifier",
 ]  # fmt: skip

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.threads import allowed_threads, run_threaded, single_threaded_blas
-
-Array = NDArray[Any]
 
 # Numbers in a block of rows: 2 MB in double precision, which stay in the cache (`benchmarks/ukr.py`).
 _NUMBERS = 2**18

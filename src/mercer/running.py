@@ -240,7 +240,8 @@ class Run(Generic[State]):
             self.best = step
         self.history.append(self.best.value)
         self._show()
-        ended = step.status or self._ending(self._says_stop(step))
+        told_to_stop = self._says_stop(step)
+        ended = step.status or self._ending(told_to_stop)
         self.status, self._ended = ended or Status.OPTIMAL, ended is not None
         return self._ended
 

@@ -7,7 +7,9 @@ from sklearn.utils import get_tags
 
 from mercer import (
     CellMachine,
+    ContrastiveFeatures,
     DiffusionMap,
+    KernelCCA,
     KernelCritic,
     KernelFeatureAnalysis,
     KernelPCA,
@@ -50,6 +52,8 @@ ESTIMATORS = [
     RejectingClassifier(SupportVectorClassifier(Linear())),
     KernelPCA(2),
     KernelPCA(2, eigen_solver="lanczos", random_state=0),
+    ContrastiveFeatures(2, penalty=1e-2),
+    KernelCCA(1, penalty=1e-3),
     KernelCritic(rank=5, penalty=0.1, warm_start=True),
     KernelFeatureAnalysis(2),
     RelevantDimensions(),

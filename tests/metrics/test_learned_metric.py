@@ -82,6 +82,16 @@ def test_units_of_columns_and_target_do_not_matter():
     np.testing.assert_allclose(scaled.transform(X * np.logspace(-150, 150, 10)), plain.transform(X), atol=1e-3)
 
 
+def test_a_function_that_changes_within_short_distances_is_not_taken_for_noise():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(1200, 4))
+    y = np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) + np.sin(5 * X[:, 2]) * np.sin(5 * X[:, 3])
+    for seed in range(3):  # of the rows on which scales are tried
+        metric = LearnedMetric("Gaussian", rotation="none", random_state=seed).fit(X[:800], y[:800])
+        model = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(metric.transform(X[:800]), y[:800])
+        assert np.mean((model.predict(metric.transform(X[800:])) - y[800:]) ** 2) < 0.3 * y.var()
+
+
 def test_a_robust_scale_is_not_moved_by_a_wild_value():
     X, y = friedman(80)
     wild = X.copy()

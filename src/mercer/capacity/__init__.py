@@ -14,29 +14,38 @@ from typing import Any
 _MODULES = {
     "certificates": (
         "PacBayes", "bernstein_bound", "binomial_bound", "compression_bound", "kl_inverse", "pac_bayes_bound",
-        "samples_for_promise",
+        "samples_for_promise", "samples_to_confirm",
     ),
     "classes": ("FiniteClass", "KernelBall", "KernelHull", "Offsets", "PseudoDimension", "VCClass"),
+    "coding": ("Coding", "robust_coding"),
+    "constrained": ("constrained_machine",),
     "contributions": ("xi_alpha",),
     "covers": ("ball_entropy_number", "ball_log_covering", "hull_log_covering", "lipschitz_hull_log_covering"),
     "deviations": (
         "Deviation", "deviation", "fat_log_covering", "hoeffding", "hoeffding_samples", "log_growth",
         "rademacher_deviation", "rademacher_samples", "samples_needed", "vc_deviation", "vc_samples",
     ),
+    "eigenfunctions": ("Eigenfunctions", "kernel_eigenfunctions"),
     "ellipsoids": ("Interval", "diagonal_entropy_number", "ellipsoid_log_covering"),
     "filling": ("WaterFilling", "entropy_number", "log_covering", "log_entropy_number", "water_filling"),
     "gram": ("Covering", "SampleCapacity", "hull_rademacher"),
     "left_out": ("LeaveOneOut", "leave_one_out"),
     "periods": ("BestPeriod", "best_period", "wrap_error"),
+    "perturbation": ("eigenvalue_bound", "eigenvector_bound", "sin_theta_bound"),
+    "quantization": ("ManifoldClass", "kegl_log_covering", "manifold_deviation", "manifold_excess"),
     "rates": (
         "EntropyRate", "ExponentialDecay", "PolynomialDecay", "entropy_rate", "gaussian_entropy_number",
         "learning_rate",
     ),
     "risk": ("RiskBound", "RiskBounds", "risk_bounds"),
+    "selection": ("RiskPath", "structural_risk_path"),
     "shattering": ("shattering_functions", "shattering_margin"),
     "sparse": ("interval_sparse_approximation_bound", "sparse_approximation_bound"),
     "spectra": ("periodic_spectrum", "shell_counts"),
     "spectrum": ("Spectrum",),
+    "target_contributions": (
+        "ContributionBound", "TruncationErrors", "contribution_bound", "tail_sums", "truncation_errors",
+    ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

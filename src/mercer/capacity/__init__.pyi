@@ -8,8 +8,11 @@ from mercer.capacity.certificates import (
     kl_inverse,
     pac_bayes_bound,
     samples_for_promise,
+    samples_to_confirm,
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
+from mercer.capacity.coding import Coding, robust_coding
+from mercer.capacity.constrained import constrained_machine
 from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
     ball_entropy_number,
@@ -30,11 +33,14 @@ from mercer.capacity.deviations import (
     vc_deviation,
     vc_samples,
 )
+from mercer.capacity.eigenfunctions import Eigenfunctions, kernel_eigenfunctions
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
 from mercer.capacity.left_out import LeaveOneOut, leave_one_out
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
+from mercer.capacity.perturbation import eigenvalue_bound, eigenvector_bound, sin_theta_bound
+from mercer.capacity.quantization import ManifoldClass, kegl_log_covering, manifold_deviation, manifold_excess
 from mercer.capacity.rates import (
     EntropyRate,
     ExponentialDecay,
@@ -44,10 +50,18 @@ from mercer.capacity.rates import (
     learning_rate,
 )
 from mercer.capacity.risk import RiskBound, RiskBounds, risk_bounds
+from mercer.capacity.selection import RiskPath, structural_risk_path
 from mercer.capacity.shattering import shattering_functions, shattering_margin
 from mercer.capacity.sparse import interval_sparse_approximation_bound, sparse_approximation_bound
 from mercer.capacity.spectra import periodic_spectrum, shell_counts
 from mercer.capacity.spectrum import Spectrum
+from mercer.capacity.target_contributions import (
+    ContributionBound,
+    TruncationErrors,
+    contribution_bound,
+    tail_sums,
+    truncation_errors,
+)
 
 __all__ = [
     "PacBayes",
@@ -57,12 +71,16 @@ __all__ = [
     "kl_inverse",
     "pac_bayes_bound",
     "samples_for_promise",
+    "samples_to_confirm",
     "FiniteClass",
     "KernelBall",
     "KernelHull",
     "Offsets",
     "PseudoDimension",
     "VCClass",
+    "Coding",
+    "robust_coding",
+    "constrained_machine",
     "xi_alpha",
     "ball_entropy_number",
     "ball_log_covering",
@@ -79,6 +97,8 @@ __all__ = [
     "samples_needed",
     "vc_deviation",
     "vc_samples",
+    "Eigenfunctions",
+    "kernel_eigenfunctions",
     "Interval",
     "diagonal_entropy_number",
     "ellipsoid_log_covering",
@@ -95,6 +115,13 @@ __all__ = [
     "BestPeriod",
     "best_period",
     "wrap_error",
+    "eigenvalue_bound",
+    "eigenvector_bound",
+    "sin_theta_bound",
+    "ManifoldClass",
+    "kegl_log_covering",
+    "manifold_deviation",
+    "manifold_excess",
     "EntropyRate",
     "ExponentialDecay",
     "PolynomialDecay",
@@ -104,6 +131,8 @@ __all__ = [
     "RiskBound",
     "RiskBounds",
     "risk_bounds",
+    "RiskPath",
+    "structural_risk_path",
     "shattering_functions",
     "shattering_margin",
     "interval_sparse_approximation_bound",
@@ -111,4 +140,9 @@ __all__ = [
     "periodic_spectrum",
     "shell_counts",
     "Spectrum",
+    "ContributionBound",
+    "TruncationErrors",
+    "contribution_bound",
+    "tail_sums",
+    "truncation_errors",
 ]

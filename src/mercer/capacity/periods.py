@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from mercer.capacity.checks import check_log_n, check_norm, check_scale
 from mercer.capacity.filling import entropy_number
 from mercer.capacity.images import image_sum
+from mercer.capacity.searches import least_along
 from mercer.capacity.spectra import periodic_spectrum
 from mercer.kernels import Kernel, Periodized
 from mercer.parameters import check_count
@@ -126,10 +126,5 @@ def best_period(
         number = entropy_number(periodic_spectrum(kernel, period, n_dims=n_dims), log_n, norm=larger, clip=clip)
         return BestPeriod(period, number + size * error, error)
 
-    grid = np.log(diameter * _PERIODS)
-    bounds = [at(log_period).entropy_number for log_period in grid]
-    best = int(np.argmin(bounds))
-    around = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
-    found = minimize_scalar(lambda x: at(x).entropy_number, bounds=around, method="bounded", options={"xatol": 1e-7})
-    chosen = float(found.x) if found.fun < bounds[best] else float(grid[best])
+    chosen = least_along(lambda log_period: at(log_period).entropy_number, np.log(diameter * _PERIODS))[1]
     return at(chosen, clip=True)

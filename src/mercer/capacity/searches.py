@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 _LARGEST = 2**62
 
@@ -50,3 +52,16 @@ def least_root(excess: Callable[[float], float], low: float, high: float) -> flo
         middle = 0.5 * (log_low + log_high)
         log_low, log_high = (log_low, middle) if excess(float(np.exp(middle))) <= 0 else (middle, log_high)
     return float(np.exp(log_high))
+
+
+def least_along(cost: Callable[[float], float], grid: NDArray[np.float64]) -> tuple[float, float]:
+    """The least cost found on a grid and between its neighbours there, and where; costs may be infinite."""
+    values = [cost(float(x)) for x in grid]
+    best = int(np.argmin(values))
+    around = [i for i in (best - 1, best, best + 1) if 0 <= i < len(grid) and np.isfinite(values[i])]
+    here = (values[best], float(grid[best]))
+    if len(around) < 2:
+        return here
+    ends = (float(grid[around[0]]), float(grid[around[-1]]))
+    found = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-8})
+    return min((float(found.fun), float(found.x)), here)

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
-
-Array = NDArray[Any]
 
 # Of the logarithm of a parameter: the cube root of the rounding, best for central differences.
 _STEP = float(np.finfo(np.float64).eps) ** (1 / 3)

@@ -1,5 +1,6 @@
 """Kernel components: principal components and sparse features in feature space, and the way back."""
 
+from mercer.components.canonical import KernelCCA
 from mercer.components.dimension import elbow
 from mercer.components.feature_analysis import KernelFeatureAnalysis
 from mercer.components.kernel_pca import KernelPCA
@@ -7,6 +8,7 @@ from mercer.components.preimages import RidgePreimages, distance_preimages, fixe
 
 __all__ = [
     "KernelPCA",
+    "KernelCCA",
     "KernelFeatureAnalysis",
     "elbow",
     "RidgePreimages",

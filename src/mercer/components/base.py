@@ -7,18 +7,16 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.components.removal import REMOVABLE, RemovedFunctions, is_table
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.parameters import check_count
-
-Array = NDArray[Any]
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer.arrays import Array
+
 Contrast = Callable[[Array], Array]
 
 # E log cosh of a standard Gaussian variable.

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # The elbow is sought among so many eigenvalues, whatever the solver, so that all solvers find the same.
 N_SCREE = 100

@@ -6,19 +6,17 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.components.base import KernelFeatures
 from mercer.components.contrasts import Contrast, as_contrast, variance
 from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, dense_spectrum
 from mercer.kernels.gram import Gram
 from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
-
-Array = NDArray[Any]
 
 CONSTRAINTS = ("l1", "rkhs")
 # Principal components within which directions of unit length are sought.

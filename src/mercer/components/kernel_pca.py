@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.components.base import KernelFeatures, dtype_of
 from mercer.components.dimension import N_SCREE, check_dimension, count_for
 from mercer.components.preimages import (
@@ -27,8 +27,6 @@ from mercer.components.removal import is_table
 from mercer.components.spectrum import DENSE_ROWS, LanczosSpectrum, Spectrum, dense_spectrum, nystroem_spectrum
 from mercer.kernels.gram import Gram
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 EIGEN_SOLVERS = ("auto", "dense", "lanczos", "nystroem")
 # Components that are computed first if a share of the variance is wanted.

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import feature_map
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.parameters import check_count
-
-Array = NDArray[Any]
 
 
 def paired_kernels(kernels: Any, owner: str) -> tuple[Kernel | None, Kernel | None]:
@@ -36,9 +34,8 @@ def rows_for(kernel: Kernel | None, rows: Any, name: str) -> Any:
     """Rows as a kernel takes them: tables of numbers in double precision, one column as such a table, or objects."""
     if kernel is not None and not kernel.takes_vectors:
         return indexable_rows(rows)
-    if np.ndim(rows) == 1 and not hasattr(rows, "toarray"):
-        rows = np.reshape(np.asarray(rows), (-1, 1))
-    return check_array(rows, accept_sparse="csr", dtype=np.float64, input_name=name)
+    rows = check_array(rows, accept_sparse="csr", dtype=np.float64, ensure_2d=False, input_name=name)
+    return rows.reshape(-1, 1) if rows.ndim == 1 else rows
 
 
 def n_rows(rows: Any) -> int:

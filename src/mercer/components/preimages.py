@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import Gram
 from mercer.running import Status, unless_interrupted
-
-Array = NDArray[Any]
 
 PREIMAGES = ("auto", "fixed_point", "distance", "ridge")
 # Rows that the ridge map is learned on at most: its cost is cubic.

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.components.removal import RemovedFunctions
 from mercer.kernels.gram import Gram
 from mercer.kernels.gram.low_rank import nystroem_of
 from mercer.solvers.eigen import Eigenpairs, dense_eigenpairs, lanczos_eigenpairs, sample_columns
 from mercer.threads import threads_of_eigenproblem
-
-Array = NDArray[Any]
 
 # Up to so many rows the dense solver takes a second or two, and gives all digits.
 DENSE_ROWS = 2000

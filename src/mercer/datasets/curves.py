@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 def make_sinc(n_samples: int = 100, *, noise: float = 0.1, random_state: Any = None) -> tuple[Array, Array]:

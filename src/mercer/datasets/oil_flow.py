@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.datasets.folders import found_file
-
-Array = NDArray[Any]
 
 _SUBSETS = {"train": "Trn", "validation": "Vdn", "test": "Tst"}
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.datasets.curves import check_sample
-
-Array = NDArray[Any]
 
 
 def make_s_sheet(

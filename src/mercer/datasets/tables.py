@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.datasets.folders import found_file
-
-Array = NDArray[Any]
 
 _FILES = {
     "abalone": "abalone.data.gz",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.datasets.folders import found_file
-
-Array = NDArray[Any]
 
 _SUBSETS = ("train", "test")
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.graphs.bandwidth import auto_width, root_mean_square
 from mercer.graphs.neighbours import SEARCHES, NeighbourSearch
 from mercer.graphs.searches import index_type, stored_like
 from mercer.kernels import Kernel
 from mercer.parameters import check_choice, check_count, check_positive, is_number
-
-Array = NDArray[Any]
 
 SYMMETRIC = ("union", "mutual", "weighted")
 # The neighbour whose distance is the local unit of length in self-tuning weights.

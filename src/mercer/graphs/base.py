@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.graphs.affinity import (
     Affinity,
     KernelAffinity,
@@ -25,8 +25,6 @@ from mercer.kernels import Kernel
 from mercer.parameters import check_choice, check_positive
 from mercer.running import Status
 from mercer.solvers.sparse_eigen import EIGEN_SOLVERS
-
-Array = NDArray[Any]
 
 
 class GraphEstimator(BaseEstimator):

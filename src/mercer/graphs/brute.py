@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from mercer.arrays import Array
 from mercer.graphs.searches import SPARE, Tree, compiled_rows, measured
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Rows and columns of a tile of products: half a megabyte, which stays in the cache, and high enough for BLAS.
 _HEIGHT, _WIDTH = 256, 512

@@ -6,16 +6,14 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.graphs.base import GraphEstimator
 from mercer.graphs.laplacian import WalkSpectrum
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 # Eigenvalues among which the gap is sought if the number of clusters is not given.
 _N_EIGENVALUES = 20

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.graphs.affinity import rows_of
 from mercer.graphs.base import GraphEstimator
 from mercer.graphs.laplacian import degrees, scaled
 from mercer.graphs.neighbours import NeighbourSearch
 from mercer.parameters import check_count, is_number
-
-Array = NDArray[Any]
 
 # Walks with an eigenvalue below this say nothing of new rows; above the other one they say it without rounding.
 _ALIVE, _STRONG = 1e-10, 1e-3

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Neighbours that tell the density, and by how many standard errors it must fall between groups.
 _NEIGHBOURS, _ERRORS = 10, 3.0

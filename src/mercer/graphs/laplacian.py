@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 
+from mercer.arrays import Array
 from mercer.solvers.eigen import Eigenpairs
 from mercer.solvers.sparse_eigen import leading_eigenpairs
-
-Array = NDArray[Any]
 
 LAPLACIANS = ("unnormalised", "symmetric", "random_walk")
 

@@ -6,16 +6,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+from mercer.arrays import Array
 from mercer.graphs.brute import BruteForce
 from mercer.graphs.searches import Approximate, Search, SparseBruteForce, Tree, index_type, lengths, stored_like
-
-Array = NDArray[Any]
 
 SEARCHES = ("auto", "tree", "brute", "approximate")
 # Brute force takes about a minute, on two cores, for so many products of numbers.

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from mercer.arrays import Array
 from mercer.graphs.neighbours import NeighbourSearch
-
-Array = NDArray[Any]
 
 DISCONNECTED = ("connect", "largest", "each")
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
+from mercer.arrays import Array
 from mercer.threads import allowed_threads
-
-Array = NDArray[Any]
 
 # Distances by products have errors, by which rows that are almost equal change places: so many more are measured.
 SPARE = 5

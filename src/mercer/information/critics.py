@@ -136,14 +136,20 @@ class KernelCritic(PairEstimator):
         start = np.zeros((F.shape[1], G.shape[1]))
         if self.warm_start and getattr(self, "coef_", start[:0]).shape == start.shape:
             start = self.coef_
+        interrupted = False
         if self.penalty == "auto":
-            self.penalty_ = self._chosen_penalty(F, G, replace(stopping, callback=None, verbose=False))
+            self.penalty_, interrupted = self._chosen_penalty(F, G, replace(stopping, callback=None, verbose=False))
         else:
             self.penalty_ = float(self.penalty)
+        if interrupted:
+            stopping = replace(stopping, max_iter=1)
         program = _Program.of(self.objective, F, G, self.batch_size, self.penalty_)
         run = maximised(program, start, stopping, self.tol)
         self.coef_, self.gap_, self.objective_ = run.state, program.gap(run.state), -run.value
         self.status_, self.n_iter_, self.history_ = run.status, run.n_iter, run.history
+        if interrupted:
+            self.status_ = Status.INTERRUPTED
+            return self
         run.warn_unless_converged(type(self).__name__)
         return self
 
@@ -153,8 +159,8 @@ class KernelCritic(PairEstimator):
         X, Y = self._left(X, reset=False), self._right(Y)
         return np.asarray(self._features[0](X) @ self.coef_ @ self._features[1](Y).T)
 
-    def bound(self, X: Any, Y: Any) -> Bound:
-        """The bound on pairs of rows that the critic has not seen, in batches of `batch_size`.
+    def bound(self, X: Any, Y: Any, *, batch_size: int | None = None) -> Bound:
+        """The bound on pairs of rows that the critic has not seen, in batches of `batch_size` or another number.
 
         Rows are shuffled; those that do not fill a batch are left out, and with fewer rows than a batch there is one of
         all rows, with its lower ceiling. A value within 1 of the ceiling gives a warning: the information may be much
@@ -164,7 +170,8 @@ class KernelCritic(PairEstimator):
         X, Y = self._pairs(X, Y, reset=False, least=1 if self.objective == "infonce" else 2)
         F, G = (side(rows) for side, rows in zip(self._features, (X, Y), strict=True))
         order = np.random.default_rng(0).permutation(len(F))
-        t = _critic(*_batches(F[order], G[order], self.batch_size), self.coef_)
+        size = self.batch_size if batch_size is None else check_count(batch_size, "batch_size", "bound", least=2)
+        t = _critic(*_batches(F[order], G[order], size), self.coef_)
         found = BOUNDS[self.objective](t)
         if found.near_ceiling and found.ceiling > 1.0:
             warnings.warn(
@@ -195,12 +202,12 @@ class KernelCritic(PairEstimator):
             raise ValueError(f'penalty of {owner} must be "auto" or a number > 0, got {self.penalty!r}; try 1e-3.')
         return replace(Stopping.of(self), tol=-1.0)
 
-    def _chosen_penalty(self, F: Array, G: Array, stopping: Stopping) -> float:
-        """The penalty with the largest bound on held-out rows, from a path of warm starts."""
+    def _chosen_penalty(self, F: Array, G: Array, stopping: Stopping) -> tuple[float, bool]:
+        """The penalty with the largest bound on held-out rows, from a path of warm starts; whether it was cut short."""
         n_held_out = max(2, int(_HELD_OUT * len(F)))
         train, test = slice(n_held_out, None), slice(n_held_out)
         if len(F) - n_held_out < 2:
-            return float(_PENALTIES[0])
+            return float(_PENALTIES[0]), False
         held_out = _batches(F[test], G[test], self.batch_size)
         theta, values = np.zeros((F.shape[1], G.shape[1])), []
         for penalty in _PENALTIES:
@@ -209,9 +216,11 @@ class KernelCritic(PairEstimator):
             theta = run.state
             found = BOUNDS[self.objective](_critic(*held_out, theta))
             values.append(np.nan_to_num(found.value - found.standard_error, nan=found.value))
-            if len(values) - 1 - int(np.argmax(values)) >= _PATIENCE or run.status == Status.INTERRUPTED:
+            if run.status == Status.INTERRUPTED:
+                return float(_PENALTIES[int(np.argmax(values))]), True
+            if len(values) - 1 - int(np.argmax(values)) >= _PATIENCE:
                 break
-        return float(_PENALTIES[int(np.argmax(values))])
+        return float(_PENALTIES[int(np.argmax(values))]), False
 
 
 class _Features(NamedTuple):

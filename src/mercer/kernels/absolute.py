@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides, finite
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.exponential import exp_of_negative
 from mercer.kernels.gaussian import add_gaussian_products, are_many_rows, few_vectors, gaussian_tile

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides, finite
 from mercer.kernels.positions import positions
 
 

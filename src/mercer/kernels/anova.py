@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides, finite
 from mercer.kernels.gaussian import are_many_rows
 
 _ROOT_3 = 3.0**0.5

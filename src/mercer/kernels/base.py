@@ -8,17 +8,16 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.kernels.tiles import dense_gram
 
 if TYPE_CHECKING:
     from mercer.kernels.algebra import OnColumns, Power, Product, Scaled, Sum
-
-Array = NDArray[Any]
 
 
 class Sides(NamedTuple):

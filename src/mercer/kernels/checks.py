@@ -13,9 +13,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import FromFunction
-from mercer.kernels.promises import Array, Profile, Table, fail, small
+from mercer.kernels.promises import Profile, Table, fail, small
 from mercer.kernels.spectrum_check import change_length, check_spectrum
 
 _N_ROWS = 300

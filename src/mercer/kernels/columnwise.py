@@ -7,7 +7,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.kernels.base import Array, Kernel, whole_dimension
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, whole_dimension
 
 
 class ColumnProduct(Kernel):

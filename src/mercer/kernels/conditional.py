@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gamma, xlogy
 
-from mercer.kernels.base import Array
+from mercer.arrays import Array
 from mercer.kernels.stationary import Stationary, log_power_spectrum
 
 

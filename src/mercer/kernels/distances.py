@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.kernels.base import Sides
-
-Array = NDArray[Any]
 
 # Squared norms beyond which the error of the expanded square may reach 1e-12.
 _LARGE = 5e3

@@ -6,10 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 def distinct_rows(X: Any) -> tuple[Array, Array]:

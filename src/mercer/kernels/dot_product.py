@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.kernels.algebra import _Wrapped, integer_power
-from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.kernels.base import Kernel, Sides, finite
 
 
 class Linear(Kernel):

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.kernels.algebra import Scaled
-from mercer.kernels.base import Array, Kernel
+from mercer.kernels.base import Kernel
 from mercer.kernels.stationary import Gaussian
 
 

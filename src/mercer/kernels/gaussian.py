@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.kinds_numba import GAUSSIAN
 from mercer.kernels.tiles import TILE
-
-Array = NDArray[Any]
 
 # With more columns, or fewer rows on either side, a matrix product gives the distances sooner.
 _FEW_COLUMNS = 32

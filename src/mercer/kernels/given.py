@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from mercer.kernels.base import Array, Kernel, Sides
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.tiles import upper_triangle
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Array, Kernel, Sides, finite
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides, finite
 from mercer.kernels.exponential import exp_of_negative
 
 # Added to sums of two numbers, so that 0 / 0 is 0; it changes no sum of normal numbers.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, kve
 
-from mercer.kernels.base import Array
+from mercer.arrays import Array
 from mercer.kernels.exponential import exp_of_negative
 from mercer.kernels.stationary import Stationary
 

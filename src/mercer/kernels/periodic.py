@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.kernels.base import Array, Kernel, Sides
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.columnwise import ColumnProduct, frequency_vectors, product_rule
 
 _MAX_TERMS = 10_000

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 
-Array = NDArray[Any]
 Profile = Callable[[Array], Array]
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Array, Kernel, Sides
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides
 
 
 class WeightedDegree(Kernel):

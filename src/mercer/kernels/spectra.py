@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gamma, j0, jv
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 _N_HALF_WAVES = 60
 _N_HALVINGS = 40

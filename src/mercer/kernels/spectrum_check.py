@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
-from mercer.kernels.promises import Array, Profile, Table, fail, small
+from mercer.kernels.promises import Profile, Table, fail, small
 from mercer.kernels.spectra import radial_fourier
 from mercer.kernels.widths import median_distance
 

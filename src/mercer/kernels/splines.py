@@ -12,8 +12,8 @@ from scipy.interpolate import BSpline as PiecewisePolynomial
 from scipy.interpolate import make_interp_spline
 from scipy.special import betainc, gamma, gammaln
 
+from mercer.arrays import Array
 from mercer.kernels.algebra import integer_power
-from mercer.kernels.base import Array
 from mercer.kernels.columnwise import ColumnProduct, frequency_vectors
 from mercer.kernels.spectra import radial_wave, unit_ball_fourier
 from mercer.kernels.stationary import Stationary

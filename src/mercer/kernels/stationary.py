@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gamma, gammaln, kve
 
-from mercer.kernels.base import Array, Kernel, Sides, float_array, whole_dimension
+from mercer.arrays import Array
+from mercer.kernels.base import Kernel, Sides, float_array, whole_dimension
 from mercer.kernels.columnwise import frequency_vectors
 from mercer.kernels.distances import distance_sides, n_columns_of, squared_distance_tile
 from mercer.kernels.exponential import exp_of_negative

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.threads import run_threaded as run_threaded
 from mercer.threads import threads_for as threads_for
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 TILE = 384
 _STRIP = 64
 
-Array = NDArray[Any]
 Tile = tuple[slice, slice]
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.kernels.distances import distance_sides, squared_distance_tile
 from mercer.kernels.tiles import take
-
-Array = NDArray[Any]
 
 _N_ROWS = 1000
 

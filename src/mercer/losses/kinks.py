@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.base import Loss
 from mercer.losses.normalization import n_samples
-
-Array = NDArray[Any]
 
 # Points on each side of the dual interval, halvings of the intervals between them, and shares of the slope that a jump
 # has at least.

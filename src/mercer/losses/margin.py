@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logit, xlog1py, xlogy
 
+from mercer.arrays import Array
 from mercer.losses.absolute import LinearGrowth
-from mercer.losses.base import Array, Loss, floats, rounded
+from mercer.losses.base import Loss, floats, rounded
 from mercer.losses.powers import PowerGrowth
 
 

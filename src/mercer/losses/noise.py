@@ -6,12 +6,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
-
-Array = NDArray[Any]
 
 _NAMES = {"normal": 2.0, "laplace": 1.0, "uniform": np.inf}
 _REMEDY = "give a power p > 0, 'normal', 'laplace', 'uniform', or a frozen distribution of scipy.stats"

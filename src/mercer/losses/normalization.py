@@ -6,10 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad_vec
-
-Array = NDArray[Any]
 
 _LEVEL = 40.0  # exp(-40) is below the rounding error of the integral
 _DOUBLINGS = 1000

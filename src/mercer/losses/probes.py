@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.normalization import n_samples
-
-Array = NDArray[Any]
 
 _SIZES = np.geomspace(1e-3, 1e3, 73)
 _HUGE = 1e100  # values beyond are left out: products of them overflow

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from mercer.losses.base import Array, Loss, floats, rounded
+from mercer.arrays import Array
+from mercer.losses.base import Loss, floats, rounded
 
 
 class TubeLoss(Loss):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram
 from mercer.machines.parametric import ParametricPart
-
-Array = NDArray[Any]
 
 
 class DerivedAttributes:

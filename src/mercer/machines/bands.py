@@ -6,19 +6,17 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.losses import Quantile
 from mercer.machines.learned import unit_of_weights
 from mercer.machines.regressor import SupportVectorRegressor, regression_targets
 from mercer.machines.samples import checked_weights
 from mercer.running import raise_if_interrupted
-
-Array = NDArray[Any]
 
 _FOLDS, _MOST_CROSS_FITTED = 5, 2000
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel, distinct_rows
 from mercer.kernels.gram import GramMatrix, incomplete_cholesky
 from mercer.losses import Loss
@@ -43,8 +44,6 @@ from mercer.solvers import (
 )
 from mercer.solvers.certified import with_certificate
 from mercer.solvers.selection import FEW_SAMPLES
-
-Array = NDArray[Any]
 
 # What regularizers of coefficients form before any solver: the matrix, a product of it, and the work of that.
 _N_MATRICES = 3

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_expit, log_softmax, logsumexp
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Newton steps, halvings of one, the share of the predicted decrease that a step must reach, and the decrease of the
 # mean negative log-likelihood below which the minimum is reached.

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.machines.base import KernelMachine
 from mercer.problems import Certificate
 from mercer.regularizers import Regularizer
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

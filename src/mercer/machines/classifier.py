@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import StratifiedKFold
@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from mercer.arrays import Array
 from mercer.losses import Hinge, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.calibration import Calibration, coupled
@@ -23,8 +24,6 @@ from mercer.machines.samples import checked_weights, is_positive
 from mercer.machines.training import Training
 from mercer.running import Status
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 # Folds whose decision values the probabilities are fitted to, if every class has as many samples.
 N_FOLDS = 5

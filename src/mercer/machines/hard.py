@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.machines.training import Expansion, Training
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 # Weights that stand for infinite ones: how many are tried, their ratios, and the share of them that no |B| may exceed.
 _N_LEVELS, _RATIO, _BELOW = 8, 100.0, 0.99

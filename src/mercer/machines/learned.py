@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.metrics import LearnedMetric
 from mercer.metrics.tuning import TUNING
 from mercer.problems import Iterate
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 
 def check_metric(machine: Any) -> None:

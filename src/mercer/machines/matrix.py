@@ -7,20 +7,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.given import precision_of
 from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.solvers.cholesky import Cholesky
 
-Array = NDArray[Any]
-
 # Rows on which a matrix that is not formed is looked at.
 _N_LOOKED_AT = 500
 # Negative eigenvalues up to this share of the largest are rounding, or more in low precision.
-_ROUNDING = 1e-8
+_LEAST_NEGATIVE = 1e-8
 
 
 class TrainingMatrix:
@@ -54,7 +52,7 @@ class TrainingMatrix:
         """The whole matrix; a precomputed one is refused if it is indefinite where that matters."""
         K = self.operator.toarray(np.float64)
         if self._needs_positive and self._kernel.needs_test:
-            _refuse_indefinite(K, max(_ROUNDING, 100 * self.precision))
+            _refuse_indefinite(K, max(_LEAST_NEGATIVE, 100 * self.precision))
         return FormedMatrix(K)
 
 

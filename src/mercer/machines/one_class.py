@@ -6,17 +6,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import OutlierMixin
 
+from mercer.arrays import Array
 from mercer.losses import Hinge
 from mercer.machines.base import KernelMachine
 from mercer.machines.samples import is_share, rows_in_use
 from mercer.machines.training import Training
 from mercer.problems import KernelProgram
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class OneClassMachine(OutlierMixin, KernelMachine):

@@ -6,16 +6,15 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram, single_precision_error, single_precision_product
 from mercer.machines.parametric import ParametricPart
 from mercer.machines.reduction import ReductionError, reduce_expansion
-
-Array = NDArray[Any]
 
 
 class Prediction:

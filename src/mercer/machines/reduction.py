@@ -7,14 +7,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.gram.low_rank import GrowingRows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

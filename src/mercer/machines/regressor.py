@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from mercer.arrays import Array
 from mercer.losses import EpsilonInsensitive, Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.training import Training
 from mercer.solvers import Solver
-
-Array = NDArray[Any]
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):

@@ -6,14 +6,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
-
-Array = NDArray[Any]
 
 # Weights beyond this, or below its inverse, leave the range of double precision in products.
 _LEAST_WEIGHT = 1e-100

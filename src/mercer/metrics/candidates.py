@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
+from mercer.arrays import Array
 from mercer.metrics.columns import most_relevant
 from mercer.metrics.families import Family, slopes
 from mercer.metrics.likelihood import ProfileLikelihood, ScaleLikelihood, regression
 from mercer.metrics.tuning import TUNING
 
-Array = NDArray[Any]
 # Told the objective after each evaluation (`Run.note`).
 Watch = Callable[[float], None]
 # The objective and its gradient at logarithms of weights, followed by that of the ridge.

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import distinct_rows
 from mercer.metrics.candidates import Candidate, Learner
 from mercer.metrics.families import Family
 from mercer.metrics.judges import deviance_left, is_clearly_less, variance_left
 from mercer.metrics.likelihood import regression
 from mercer.metrics.tuning import TUNING
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import Exponential, Gaussian, Kernel, ProductLaplace
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Rows of one task of a thread. Sums of tasks are added in the order of the rows: results are the same for any number of
 # threads.

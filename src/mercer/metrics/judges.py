@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Newton steps of the logistic regression, and its ridge: classes that are told apart without error have a finite slope.
 _STEPS, _RIDGE = 15, 1e-3

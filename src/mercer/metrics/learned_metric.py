@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.metrics.candidates import Candidate
 from mercer.metrics.choice import without_copies
 from mercer.metrics.columns import Columns, group_numbers, text_refused
@@ -26,8 +26,6 @@ from mercer.metrics.tuning import TUNING
 from mercer.metrics.twins import Twins
 from mercer.parameters import check_choice, check_count, is_number
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 
 class Compared(NamedTuple):

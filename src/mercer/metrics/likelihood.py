@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from mercer.arrays import Array
 from mercer.metrics.families import Family, Pairs
-
-Array = NDArray[Any]
 
 # The least value of a quadratic form of the targets, which is zero where a constant explains them.
 _LEAST = 1e-12

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import distinct_rows
 from mercer.metrics.candidates import Candidate, Learner
 from mercer.metrics.choice import Choice, compare, shuffled, split_rows
@@ -15,8 +15,6 @@ from mercer.metrics.families import Family
 from mercer.metrics.judges import are_classes
 from mercer.metrics.tuning import TUNING
 from mercer.running import Run, Status, Stopping, raise_if_interrupted
-
-Array = NDArray[Any]
 
 
 class Search:

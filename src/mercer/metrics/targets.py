@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from mercer.arrays import Array
 from mercer.metrics.columns import Columns
-
-Array = NDArray[Any]
 
 
 def standardised_targets(y: Any, X: Array) -> Array:

@@ -64,7 +64,7 @@ class Tuning:
     tol: float = 2e-5
     start_rows: int = 300
     few_rows: int = 500
-    scales: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0, 3.0)
+    scales: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0, 3.0, 6.0)
     ridges: tuple[float, ...] = (1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
     largest_scale: float = 10.0
     isotropic_steps: int = 12

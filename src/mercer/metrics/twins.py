@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Standardised columns that differ by less than this are the same.
 _EQUAL = 1e-9

@@ -5,6 +5,7 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 """
 
 from mercer.plots.band import BandDisplay
+from mercer.plots.bound import BoundDisplay
 from mercer.plots.candidates import CandidatesDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
@@ -24,6 +25,7 @@ from mercer.plots.maps import MapDisplay
 from mercer.plots.model_choice import ExplainedVarianceDisplay, ModelChoiceDisplay
 from mercer.plots.predictions import PredictionDisplay
 from mercer.plots.rejection import RejectionDisplay
+from mercer.plots.risk import NormRiskDisplay, RiskBoundsDisplay, RiskPathDisplay
 from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
 
@@ -31,6 +33,7 @@ __all__ = [
     "FitDisplay",
     "BandDisplay",
     "GapDisplay",
+    "BoundDisplay",
     "LossDisplay",
     "RejectionDisplay",
     "CoefficientDisplay",
@@ -52,4 +55,7 @@ __all__ = [
     "KernelKindsDisplay",
     "LearningCurveDisplay",
     "PredictionDisplay",
+    "RiskBoundsDisplay",
+    "RiskPathDisplay",
+    "NormRiskDisplay",
 ]

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, Sample, require
-from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import Sample, require
+from mercer.plots.style import COLORS, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class BandDisplay:
+class BandDisplay(Display):
     """A prediction band over one column, with the points that fall outside it marked and counted.
 
     Parameters
@@ -109,8 +111,7 @@ class BandDisplay:
         BandDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         color = color or COLORS[1]
         x, n, outside = self.X[:, 0], len(self.X), ~self.inside
         label = f"band for {100 * self.coverage:.3g} %"

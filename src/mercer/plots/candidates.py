@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.plots.display import PlainDisplay
 from mercer.plots.grids import require
-from mercer.plots.style import DASHES, INK, MARKERS, color, legend_above_data, new_or_given
+from mercer.plots.style import DASHES, INK, MARKERS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ _RING: dict[str, Any] = {"marker": "o", "ms": 12, "mfc": "none", "mec": INK, "lw
 
 
 @dataclass(eq=False, kw_only=True)
-class CandidatesDisplay:
+class CandidatesDisplay(PlainDisplay):
     """The error of each start that a fit compared, the one that was taken, and the error in the end.
 
     Figure 3 of [Meinicke2005]_.
@@ -93,10 +94,8 @@ class CandidatesDisplay:
             taken[str(name)], final[str(name)] = estimator.init_, float(estimator.objective_)
         return cls(errors=errors, taken=taken, final=final).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> CandidatesDisplay:
-        """Draw, on new axes if none are given: logarithmically, if the errors are far from each other."""
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
+        """Draw logarithmically, if the errors are far from each other."""
         # Starts in the order in which they were tried; some fits may have left some out.
         starts = list(dict.fromkeys(start for errors in self.errors.values() for start in errors))
         for i, (name, errors) in enumerate(self.errors.items()):
@@ -116,4 +115,3 @@ class CandidatesDisplay:
         ax.set_xlabel("start")
         ax.set_ylabel(self.value_name)
         legend_above_data(ax)
-        return self

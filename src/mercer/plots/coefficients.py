@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class CoefficientDisplay:
+class CoefficientDisplay(PlainDisplay):
     """Sizes |z_m| of the coefficients of the labels, with the cut between signal and noise.
 
     For more than two classes, the root mean square over the classes. The levels are those of the two-component model:
@@ -72,21 +74,7 @@ class CoefficientDisplay:
         display = cls(sizes=np.sqrt(np.mean(z**2, axis=1)), dimension=d, noise=float(np.sqrt(energy / (n - d))))
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> CoefficientDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        CoefficientDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         d, m = self.dimension, np.arange(1, len(self.sizes) + 1)
         before, behind = m <= d, m > d
         ax.vlines(m[before], 0, self.sizes[before], color=COLORS[0], lw=1, alpha=0.5)
@@ -103,4 +91,3 @@ class CoefficientDisplay:
         ax.set_xlabel("kernel principal component, by eigenvalue")
         ax.set_ylabel("size of the coefficient")
         legend_above_data(ax)
-        return self

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, drawn_columns, images_of, latent_grid, require
-from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import drawn_columns, images_of, latent_grid, require
+from mercer.plots.style import COLORS, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +21,7 @@ _STEPS, _FINE_STEPS = 500, 4000
 
 
 @dataclass(eq=False, kw_only=True)
-class CurveDisplay:
+class CurveDisplay(Display):
     """Rows, the curve that was fitted to them, and a line from each row to its projection on the curve.
 
     Both axes have the same scale, or that of `aspect`: projections are seen to be perpendicular.
@@ -110,8 +112,7 @@ class CurveDisplay:
         CurveDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         from matplotlib.collections import LineCollection
 
         size = float(np.clip(8_000 / len(self.rows), 3.0, 22.0))

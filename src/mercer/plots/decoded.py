@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, images_of, latent_grid, latent_limits, require
-from mercer.plots.style import new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import images_of, latent_grid, latent_limits, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class DecodedGridDisplay:
+class DecodedGridDisplay(Display):
     """Images at the places of the latent points that they are decoded from.
 
     Those of `UnsupervisedKernelRegression` are the paler the less dense rows are there, and left out outside of the
@@ -119,8 +120,7 @@ class DecodedGridDisplay:
         DecodedGridDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         m, n, height, width = self.images.shape[:4]
         # A white line between images; rows of the mosaic run downwards, the second coordinate upwards.
         mosaic = np.full((n, height + 1, m, width + 1, *self.images.shape[4:]), np.nan)

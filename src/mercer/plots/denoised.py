@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from mercer.plots.grids import Array, class_numbers, require
-from mercer.plots.style import COLORS, INK, POINTS, color, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import class_numbers, require
+from mercer.plots.style import COLORS, INK, POINTS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class DenoisedDisplay:
+class DenoisedDisplay(PlainDisplay):
     """Labels and what is left of them without noise.
 
     Numbers: the denoised against the observed ones, with the line where they agree. Classes: how far the projection
@@ -83,27 +85,12 @@ class DenoisedDisplay:
             support = own - others.max(axis=1)
         return cls(observed=codes, denoised=support, classes=[str(c) for c in estimator.classes_.tolist()]).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> DenoisedDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        DenoisedDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         if self.classes is None:
             self._draw_numbers(ax)
         else:
             self._draw_classes(ax, self.classes)
         legend_above_data(ax)
-        return self
 
     def _draw_numbers(self, ax: Axes) -> None:
         ends = np.array([self.observed.min(), self.observed.max()])

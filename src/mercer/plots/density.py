@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +20,7 @@ _CELLS, _STEPS = 70, 300
 
 
 @dataclass(eq=False, kw_only=True)
-class RowDensityDisplay:
+class RowDensityDisplay(PlainDisplay):
     """Density of the rows on a map: a histogram for one coordinate, an estimate with Gaussian kernels for two.
 
     Parameters
@@ -64,35 +66,20 @@ class RowDensityDisplay:
         Z = np.asarray(estimator.embedding_)
         return cls(points=Z[np.isfinite(Z).all(axis=1)]).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> RowDensityDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RowDensityDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         ax.set_xlabel("coordinate 1")
         if self.points.shape[1] == 1:
             n_bins = min(40, max(8, len(self.points) // 10))
             # A smooth curve would fall at the ends, and on circles there are none.
             ax.hist(self.points[:, 0], bins=n_bins, density=True, color=COLORS[1], alpha=0.5)
             ax.set_ylabel("density of the rows")
-            return self
+            return
         edges, values = self._on_grid()
         image = ax.pcolormesh(*edges, values.T, cmap="viridis", rasterized=True)
         bar = ax.figure.colorbar(image, ax=ax, label="density of the rows", ticks=[])
         bar.outline.set_visible(False)
         ax.set_aspect("equal", adjustable="box")
         ax.set_ylabel("coordinate 2")
-        return self
 
     def _on_grid(self) -> tuple[list[Array], Array]:
         """Edges of the cells, and values in them."""
@@ -111,7 +98,7 @@ class RowDensityDisplay:
 
 
 @dataclass(eq=False, kw_only=True)
-class CurveMagnificationDisplay:
+class CurveMagnificationDisplay(PlainDisplay):
     """How far the image of a curve moves for a step of its coordinate; `LatentMapDisplay` has the same for surfaces.
 
     Parameters
@@ -164,23 +151,8 @@ class CurveMagnificationDisplay:
         places = np.linspace(Z.min(), Z.max(), _STEPS)
         return cls(places=places, lengths=np.sqrt(estimator.metric(places[:, None])[:, 0, 0])).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> CurveMagnificationDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        CurveMagnificationDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         ax.plot(self.places, self.lengths, color=COLORS[0], lw=1.8)
         ax.set_ylim(0.0, 1.1 * float(self.lengths.max()))
         ax.set_xlabel("coordinate 1")
         ax.set_ylabel("magnification")
-        return self

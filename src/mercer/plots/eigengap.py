@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.arrays import Array
 from mercer.graphs import eigengaps
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class EigengapDisplay:
+class EigengapDisplay(PlainDisplay):
     """Eigenvalues λ = 1 - θ of the random-walk Laplacian, increasing, and the gap after those of the clusters.
 
     On a logarithmic axis gaps are the ratios that `mercer.graphs.eigengaps` compares: the longest step upwards tells
@@ -75,23 +77,9 @@ class EigengapDisplay:
             )
         return cls(eigenvalues=lam, gaps=eigengaps(lam), n_clusters=k).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> EigengapDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        EigengapDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
         k, m = self.n_clusters, np.arange(1, len(self.eigenvalues) + 1)
         # All gaps together lead from the smallest value that counts to the last one.
         floor = max(self.eigenvalues[-1] * np.exp(-self.gaps.sum()), np.finfo(np.float64).tiny)
@@ -112,7 +100,6 @@ class EigengapDisplay:
         ax.set_xlabel("eigenvalue of the Laplacian, by size")
         ax.set_ylabel("λ = 1 - θ")
         legend_above_data(ax)
-        return self
 
     def _draw_gap(self, ax: Axes, heights: Array, k: int, shade: str, name: str) -> None:
         """An upright line from the k-th height to the next, and one across to where it starts."""

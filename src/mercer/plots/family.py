@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, legend_above_data, new_or_given_pair
+from mercer.arrays import Array
+from mercer.plots.display import PairDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +27,7 @@ _OFF_SCALE = 4.0
 
 
 @dataclass(eq=False, kw_only=True)
-class FamilyDisplay:
+class FamilyDisplay(PairDisplay):
     """Two quantities side by side over the widths of a family of kernels, with the width that was chosen.
 
     Parameters
@@ -104,25 +106,11 @@ class FamilyDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | Any = None) -> FamilyDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes or pair of Axes, optional
-            Where to draw: a pair, or one to be divided.
-
-        Returns
-        -------
-        FamilyDisplay
-            The display itself.
-        """
-        self.axes_ = new_or_given_pair(ax)
-        self.figure_ = self.axes_[0].figure
+    def _draw(self, axes: tuple[Axes, Axes]) -> None:
         order = np.argsort(self.positions)
         chosen = self.positions[self.best]
         label = f"chosen width {chosen:.3g}" if self.has_widths else f"chosen kernel {chosen}"
-        for i, (half, (name, values)) in enumerate(zip(self.axes_, self.values.items(), strict=True)):
+        for i, (half, (name, values)) in enumerate(zip(axes, self.values.items(), strict=True)):
             # Kernels that are too narrow leave samples alone, with errors of any size that would flatten all others.
             top = _OFF_SCALE * np.median(np.abs(values)) if name == "leave_one_out_error" else np.inf
             shown, off = np.minimum(values, top), values > top
@@ -135,4 +123,3 @@ class FamilyDisplay:
             half.set_xlabel("width of the kernel" if self.has_widths else "kernel, by its place in the list")
             half.set_ylabel(_NAMES[name])
             legend_above_data(half)
-        return self

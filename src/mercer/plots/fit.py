@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from mercer.arrays import Array
 from mercer.losses import Loss
-from mercer.plots.grids import Array, Sample, codes_of, require, support_of
+from mercer.plots.display import Display
+from mercer.plots.grids import Sample, codes_of, require, support_of
 from mercer.plots.planes import draw_regions, draw_surface
-from mercer.plots.style import COLORS, POINTS, legend_above_data, new_or_given
+from mercer.plots.style import COLORS, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class FitDisplay:
+class FitDisplay(Display):
     """A fitted machine and its data.
 
     One column: the curve, the tube if there is one, points, support vectors ringed. Two columns: filled contours of the
@@ -154,8 +156,7 @@ class FitDisplay:
         FitDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         rings = self._ringed()
         if len(self.grid) == 1:
             self._draw_curve(ax, name, color or COLORS[0], points, rings)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.plots.display import PlainDisplay
 from mercer.plots.grids import require
-from mercer.plots.style import DASHES, INK, color, legend_above_data, new_or_given
+from mercer.plots.style import DASHES, INK, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _FLOOR = float(np.finfo(np.float64).eps)
 
 
 @dataclass(eq=False, kw_only=True)
-class GapDisplay:
+class GapDisplay(PlainDisplay):
     """Primal value, dual value and relative gap in each iteration, on a logarithmic scale.
 
     The optimum lies between the dual and the primal value. Of a single program are drawn, in units of the primal value,
@@ -84,21 +85,7 @@ class GapDisplay:
         """(primal - dual) / primal in each iteration of each program."""
         return [_values(history, "relative_gap") for history in self.histories]
 
-    def plot(self, ax: Axes | None = None) -> GapDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        GapDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
 
         several = len(self.histories) > 1
@@ -119,7 +106,6 @@ class GapDisplay:
         ax.set_xlabel("iteration")
         ax.set_ylabel("relative gap" if several else "in units of the primal value")
         legend_above_data(ax)
-        return self
 
 
 def _histories(owner: str, estimator: Any) -> tuple[list[list[Iterate]], list[str]]:

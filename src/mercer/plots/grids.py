@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Share of its range by which a grid goes beyond the data on either side.
 _MARGIN = 0.04

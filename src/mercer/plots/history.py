@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import DASHES, color, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import DASHES, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +22,7 @@ _WIDE = 20.0
 
 
 @dataclass(eq=False, kw_only=True)
-class HistoryDisplay:
+class HistoryDisplay(PlainDisplay):
     """The value that a fit lowers (an error) or raises (a log posterior), after each iteration.
 
     Machines have a primal and a dual value: see `GapDisplay`.
@@ -88,10 +90,8 @@ class HistoryDisplay:
             histories[str(name)] = np.asarray(history, dtype=np.float64)
         return cls(histories=histories, value_name=value_name).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> HistoryDisplay:
-        """Draw, on new axes if none are given: logarithmically, if the values are positive and far from each other."""
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
+        """Draw logarithmically, if the values are positive and far from each other."""
         from matplotlib.ticker import MaxNLocator
 
         for i, (name, values) in enumerate(self.histories.items()):
@@ -104,4 +104,3 @@ class HistoryDisplay:
         ax.set_xlabel("iteration")
         ax.set_ylabel(self.value_name)
         legend_above_data(ax)
-        return self

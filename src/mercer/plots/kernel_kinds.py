@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.plots.display import PairDisplay
 from mercer.plots.grids import require
-from mercer.plots.style import DASHES, INK, MARKERS, color, legend_above_data, new_or_given_pair
+from mercer.plots.style import DASHES, INK, MARKERS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ _NAMES = {"log_likelihood": "log-likelihood per row", "noise_level": "noise leve
 
 
 @dataclass(eq=False, kw_only=True)
-class KernelKindsDisplay:
+class KernelKindsDisplay(PairDisplay):
     """Likelihood and noise level over the width, a curve for each kind of kernel; kinds without widths are levels.
 
     `FamilyDisplay` is for kernels of one kind.
@@ -68,26 +69,11 @@ class KernelKindsDisplay:
         require(cls.__name__, estimator, ["table_", "kernel_"], "fit a RelevantDimensions")
         return cls(table=estimator.table_, chosen=estimator.kernel_).plot(ax)
 
-    def plot(self, ax: Any = None) -> KernelKindsDisplay:
-        """Draw, on new axes if none are given.
+    def _draw(self, axes: tuple[Axes, Axes]) -> None:
+        for half, quantity in zip(axes, _NAMES, strict=True):
+            self._draw_quantity(half, quantity)
 
-        Parameters
-        ----------
-        ax : Axes or pair of Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        KernelKindsDisplay
-            The display itself.
-        """
-        pair = self.axes_ = new_or_given_pair(ax)
-        self.figure_ = pair[0].figure
-        for half, quantity in zip(pair, _NAMES, strict=True):
-            self._draw(half, quantity)
-        return self
-
-    def _draw(self, ax: Axes, quantity: str) -> None:
+    def _draw_quantity(self, ax: Axes, quantity: str) -> None:
         kinds = [type(kernel).__name__ for kernel in self.table["kernel"]]
         for i, kind in enumerate(dict.fromkeys(kinds)):
             rows = [j for j, name in enumerate(kinds) if name == kind]

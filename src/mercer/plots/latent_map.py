@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, latent_grid, latent_limits, require
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import latent_grid, latent_limits, require
 from mercer.plots.maps import MapDisplay, labels_or_numbers
 from mercer.plots.planes import DASHED, draw_line, lead_of
-from mercer.plots.style import INK, new_or_given
+from mercer.plots.style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +24,7 @@ _MARGIN = 0.1
 
 
 @dataclass(eq=False, kw_only=True)
-class LatentMapDisplay:
+class LatentMapDisplay(Display):
     """Rows on the latent plane, over how much the map stretches each place, or over their density.
 
     The magnification √det JᵀJ is what area of the space of the data a unit of latent area stands for: where it is dark,
@@ -143,8 +145,7 @@ class LatentMapDisplay:
         LatentMapDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         if self.magnification is not None:
             self._draw_magnification(ax, self.magnification)
         if self.density is not None:

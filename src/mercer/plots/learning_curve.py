@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.plots.display import PlainDisplay
 from mercer.plots.grids import require
-from mercer.plots.style import COLORS, INK, legend_above_data, new_or_given
+from mercer.plots.style import COLORS, INK, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, kw_only=True)
-class LearningCurveDisplay:
+class LearningCurveDisplay(PlainDisplay):
     """Held-out errors over the number of rows, with two standard errors, and what to expect of up to twice as many.
 
     Parameters
@@ -66,21 +67,7 @@ class LearningCurveDisplay:
             )
         return cls(curve=curve).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> LearningCurveDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         curve = self.curve
         sizes = np.linspace(curve.sizes.min(), 2 * curve.n, 100)
         beyond = sizes[sizes >= curve.sizes[-1]]
@@ -95,4 +82,3 @@ class LearningCurveDisplay:
         ax.set_xlabel("rows to learn from")
         ax.set_ylabel("error in %")
         legend_above_data(ax)
-        return self

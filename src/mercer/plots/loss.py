@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses import Loss
+from mercer.plots.display import Display
 from mercer.plots.style import DASHES, POINTS, color, legend_above_data, new_or_given, new_or_given_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[Any]
-
 
 @dataclass(eq=False, kw_only=True)
-class LossDisplay:
+class LossDisplay(Display):
     """Losses as functions of the residual, and beside them the noise densities exp(-c), normalised.
 
     The zone where a loss is zero is shaded. Losses without a noise density are drawn alone; the title says so.
@@ -112,7 +111,7 @@ class LossDisplay:
         left: Axes
         if len(without) == len(self.losses):
             left, right = new_or_given(ax[0] if isinstance(ax, Sequence | np.ndarray) else ax), None
-            self.ax_: Any = left
+            self.ax_ = left
         else:
             left, right = new_or_given_pair(ax)
             self.ax_ = np.array([left, right], dtype=object)

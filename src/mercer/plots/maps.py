@@ -9,8 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, MARKERS, POINTS, color, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, MARKERS, POINTS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +24,7 @@ _MOST_LABELS = len(COLORS) * len(MARKERS)
 
 
 @dataclass(eq=False, kw_only=True)
-class MapDisplay:
+class MapDisplay(Display):
     """Rows as points in the plane, coloured by what is known of them, over the edges of their graph.
 
     Both axes have the same scale: distances on the map are seen as they are. Rows without coordinates are left out, and
@@ -114,8 +116,7 @@ class MapDisplay:
         MapDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         shown: Array = np.asarray(np.isfinite(self.points).all(axis=1))
         n, (x, y) = len(shown), self.points[shown].T
         size = float(np.clip(20_000 / n, 3.0, 22.0)) if size is None else size

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, DASHES, INK, MARKERS, color, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, DASHES, INK, MARKERS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +22,7 @@ _FAR_BELOW = 7
 
 
 @dataclass(eq=False, kw_only=True)
-class ModelChoiceDisplay:
+class ModelChoiceDisplay(PlainDisplay):
     """Held-out log density over the width, a curve for each penalty, beside the levels of simpler models.
 
     Parameters
@@ -69,21 +71,7 @@ class ModelChoiceDisplay:
             )
         return cls(candidates=estimator.candidates_).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> ModelChoiceDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ModelChoiceDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         table = _Candidates(self.candidates)
         held_out = table.column("held_out")
         judged = table.manifolds & np.isfinite(held_out)
@@ -103,7 +91,6 @@ class ModelChoiceDisplay:
             ax.plot([], [], ls="", marker=_FAR_BELOW, ms=9, color=INK, label=words)
         ax.set_ylabel("log density of held-out rows")
         legend_above_data(ax)
-        return self
 
 
 class _Candidates:
@@ -155,7 +142,7 @@ def _one_width(width: Any) -> float:
 
 
 @dataclass(eq=False, kw_only=True)
-class ExplainedVarianceDisplay:
+class ExplainedVarianceDisplay(PlainDisplay):
     """The share of the variance that each component holds.
 
     Parameters
@@ -199,25 +186,10 @@ class ExplainedVarianceDisplay:
         require(cls.__name__, estimator, ["explained_variance_ratio_"], "fit a PCA or a KernelPCA")
         return cls(ratios=np.asarray(estimator.explained_variance_ratio_)).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> ExplainedVarianceDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ExplainedVarianceDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         numbers = np.arange(1, len(self.ratios) + 1)
         ax.bar(numbers, 100 * self.ratios, color=COLORS[1], width=0.6)
         if len(numbers) <= 12:
             ax.set_xticks(numbers)
         ax.set_xlabel("coordinate")
         ax.set_ylabel("share of the variance in %")
-        return self

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array
+from mercer.arrays import Array
 from mercer.plots.style import INK, MARKERS, color, pyplot
 
 if TYPE_CHECKING:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import PlainDisplay
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class PredictionDisplay:
+class PredictionDisplay(PlainDisplay):
     """Predicted over true targets, with the line on which both agree and a bar for each prediction band.
 
     Parameters
@@ -69,21 +71,7 @@ class PredictionDisplay:
         require(cls.__name__, estimator, ["predict"], "fit a regressor")
         return cls(truth=np.asarray(y), predicted=np.asarray(estimator.predict(X))).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> PredictionDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        PredictionDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         both = np.concatenate([self.truth, self.predicted])
         ends = [both.min(), both.max()]
         ax.plot(ends, ends, color=INK, lw=1.2, ls=(0, (4, 2)), label="exact", zorder=1)
@@ -93,4 +81,3 @@ class PredictionDisplay:
         ax.set_xlabel(f"{self.name}, as it is")
         ax.set_ylabel(f"{self.name}, predicted")
         legend_above_data(ax)
-        return self

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, POINTS, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, kw_only=True)
-class RejectionDisplay:
+class RejectionDisplay(Display):
     """Purity against efficiency for one class, or accuracy against coverage for all, with the threshold in use.
 
     A dashed line shows what is got if nothing is rejected.
@@ -104,8 +106,7 @@ class RejectionDisplay:
         RejectionDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         from matplotlib.ticker import PercentFormatter
 
         color = color or COLORS[1]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, drawn_columns, images_of, latent_grid, require
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import drawn_columns, images_of, latent_grid, require
 from mercer.plots.style import COLORS, pyplot
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _STEPS = 30
 
 
 @dataclass(eq=False, kw_only=True)
-class SurfaceDisplay:
+class SurfaceDisplay(Display):
     """Rows in space, and the net of latent coordinate lines on the surface that was fitted to them.
 
     Parameters

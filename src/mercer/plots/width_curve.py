@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.plots.grids import Array, require
-from mercer.plots.style import COLORS, INK, legend_above_data, new_or_given
+from mercer.arrays import Array
+from mercer.plots.display import Display
+from mercer.plots.grids import require
+from mercer.plots.style import COLORS, INK, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class WidthCurveDisplay:
+class WidthCurveDisplay(Display):
     """Slopes d log ΣK / d log h over the widths h, with the chosen one: at their maximum, or where neighbours are.
 
     A broad top says that data have one dimension at many lengths, the height of the top, and that the width matters
@@ -85,8 +87,7 @@ class WidthCurveDisplay:
         WidthCurveDisplay
             The display itself.
         """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         label = f"{name or 'slope'}, at most {self.slopes.max():.2f}"
         ax.plot(self.widths, self.slopes, color=color or COLORS[1], lw=1.8, label=label, zorder=2)
         ax.axvline(

@@ -8,9 +8,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import Gram, gram_family, incomplete_cholesky
 from mercer.relevance.eigenbasis import Eigenbasis
@@ -18,8 +18,6 @@ from mercer.relevance.estimates import leave_one_out_error, leave_one_out_errors
 from mercer.relevance.labels import Labels
 from mercer.running import raise_if_interrupted
 from mercer.threads import allowed_threads, run_threaded, single_threaded_numpy
-
-Array = NDArray[Any]
 
 METHODS = ("two_component", "leave_one_out")
 # Up to so many rows "auto" takes the whole spectrum; then a factor of this rank.

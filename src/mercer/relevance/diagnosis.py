@@ -7,14 +7,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.kernels import distinct_rows
 from mercer.relevance.analysis import Analysis
 from mercer.relevance.labels import Labels
 from mercer.relevance.learning_curve import LearningCurve
-
-Array = NDArray[Any]
 
 # More dimensions than this share of the samples are many. It divides table 4 of the paper, but for thyroid.
 _HIGH_DIMENSION = 0.08

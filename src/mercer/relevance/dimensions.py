@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
@@ -15,8 +14,6 @@ from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
 from mercer.relevance.learning_curve import learning_curve
 from mercer.running import with_progress
-
-Array = NDArray[Any]
 
 
 class RelevantDimensions(BaseEstimator):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank
 from mercer.solvers.lapack import TridiagonalForm
-
-Array = NDArray[Any]
 
 # Components below this share of the largest eigenvalue are rounding noise, whatever the number of rows.
 _FLOOR = 1e-13

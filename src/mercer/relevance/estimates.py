@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 def two_component_nll(coefficients: ArrayLike, tail: ArrayLike = 0.0, n: int | None = None) -> Array:

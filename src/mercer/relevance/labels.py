@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 TASKS = ("auto", "regression", "classification")
 # Whole numbers with more distinct values than this are taken for measurements, not for the names of classes.

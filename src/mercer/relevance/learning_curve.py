@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.relevance.analysis import analyse, take_rows
 from mercer.relevance.labels import Labels
-
-Array = NDArray[Any]
 
 _SHARES = (0.5, 0.75)
 _N_REPEATS, _N_REPEATS_LOW_RANK = 5, 3

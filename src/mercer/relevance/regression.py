@@ -8,17 +8,15 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.arrays import Array
 from mercer.relevance.analysis import analyse, best_of, check_intercept, check_method, rank_for, take_rows
 from mercer.relevance.diagnosis import ALIKE, DIFFERENT
 from mercer.relevance.family import checked_rows, family_of, kernel_tags
 from mercer.relevance.labels import Labels
 from mercer.running import with_progress
-
-Array = NDArray[Any]
 
 
 class _KernelPC(BaseEstimator):

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.workflows.machine_models import MachineModel, probability_column
-
-Array = NDArray[Any]
 
 # Rows that are averaged over, places along a column of numbers, and categories that are shown.
 _ROWS, _PLACES, _MOST_LEVELS = 100, 21, 12

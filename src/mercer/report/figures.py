@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from mercer.arrays import Array
 from mercer.plots import (
     CandidatesDisplay,
     CurveDisplay,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from mercer.tables.targets import Target
     from mercer.workflows.mapping import MapResult
 
-Array = NDArray[Any]
 
 # Text stays text, identities depend on the picture alone, and all ink has the colour that the page replaces.
 _STYLE: Any = {

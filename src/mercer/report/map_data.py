@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import MOST_CATEGORIES, read_numbers, read_texts
 from mercer.tables.dates import DATES
 from mercer.tables.labels import are_classes
 from mercer.tables.reading import Table
 from mercer.workflows.mapping import MapResult
 from mercer.workflows.methods import METHODS
-
-Array = NDArray[Any]
 
 # Rows and columns that a page holds, and bytes of its pictures: more would make it slow to open.
 _MOST_POINTS, _MOST_COLUMNS, _MOST_BYTES = 20_000, 60, 8_000_000

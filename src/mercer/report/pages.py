@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 import mercer
+from mercer.arrays import Array
 from mercer.plain_json import plain
 from mercer.tables.columns import counted
 
-Array = NDArray[Any]
 # A name, the length of its bar in percent, what stands beside it, and whether it is marked.
 Bar = tuple[str, float, str, bool]
 

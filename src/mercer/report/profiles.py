@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.features import Column
 from mercer.workflows.mapping import MapResult
-
-Array = NDArray[Any]
 
 # Places along each coordinate, the share of the rows that is near one, and at least how many.
 _PLACES, _NEAR, _FEWEST_NEAR = 7, 0.04, 3

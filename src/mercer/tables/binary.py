@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.arrow_sizes import arrow_bytes, is_arrow_file
 from mercer.tables.errors import InputError, unreadable
 from mercer.tables.features import some_of
@@ -23,8 +23,6 @@ from mercer.tables.frame_sizes import TEXTS, frame_bytes
 from mercer.tables.memory import memory_to_use, refuse_if_too_large
 from mercer.tables.naming import clean_names, shown_name
 from mercer.tables.parquet_sizes import longest_row, parquet_bytes
-
-Array = NDArray[Any]
 
 # What libraries raise for files that are damaged, or something else than their names say. Panics are no `Exception`.
 _UNREADABLE = (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.printable import CONTROL
 from mercer.tables.dates import DATES, DateChoice, DateFormat, date_choice, without_placeholders
 from mercer.tables.numbers import Conventions, NumberChoice, NumberFormat, number_choice
-
-Array = NDArray[Any]
 
 # Texts with more distinct values than this are names, not categories.
 MOST_CATEGORIES = 20

@@ -8,12 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import TextFormat, read_numbers, read_texts, text_format
 from mercer.tables.dates import DATES
-
-Array = NDArray[Any]
 
 # Farther from the mean than this, in standard deviations, nothing is different.
 _FARTHEST = 1e6

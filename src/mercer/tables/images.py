@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.printable import distinct
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError
@@ -23,7 +23,6 @@ from mercer.tables.memory import refuse_if_too_large
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Array = NDArray[Any]
 # Height and width of grey images; of colour images, three channels more.
 ImageShape = tuple[int, ...]
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import MOST_CATEGORIES, read_numbers, read_texts
 from mercer.tables.dates import DATES
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
-
-Array = NDArray[Any]
 
 # Whole numbers of more values than a category has are classes if there are no more than this, and so many rows of each.
 _MOST_CLASSES, _ROWS_OF_EACH = 100, 10

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mercer.arrays import Array
 from mercer.tables.columns import read_numbers, read_texts
 from mercer.tables.schema import TableSchema
-
-Array = NDArray[Any]
 
 # A column of numbers says the same as the target if values, or their order, correlate by so much; one whose values
 # correlate by less may be the target with an error.

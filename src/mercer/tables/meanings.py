@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import (
     MOST_CATEGORIES,
     Reading,
@@ -24,8 +24,6 @@ from mercer.tables.columns import (
 from mercer.tables.dates import DATES, DateChoice, DateFormat
 from mercer.tables.features import Column, some_of
 from mercer.tables.numbers import Conventions, NumberFormat, are_codes, are_compact_dates, units_of
-
-Array = NDArray[Any]
 
 # Entries that are more than so many times as far from the median as the quartiles are from each other are moved there:
 # they would hide all other differences.

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import MOST_CATEGORIES, counted, read_numbers
 from mercer.tables.errors import InputError, OptionError
 from mercer.tables.features import Column, some_of
@@ -19,8 +19,6 @@ from mercer.tables.meanings import choices_in_words, learned
 from mercer.tables.naming import clean_names
 from mercer.tables.numbers import NumberFormat, proven_decimal
 from mercer.tables.reading import Table
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

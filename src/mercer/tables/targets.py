@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import MOST_CATEGORIES, counted, read_numbers, read_texts, text_choice
 from mercer.tables.dates import DATES, DateChoice
 from mercer.tables.errors import InputError, OptionError
@@ -18,8 +18,6 @@ from mercer.tables.numbers import Conventions, NumberChoice
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
 from mercer.tables.transforms import Transform
-
-Array = NDArray[Any]
 
 TASKS = ("auto", "regression", "classification")
 # More classes than this are names.
@@ -197,6 +195,20 @@ class LearningProblem:
                 "mistakes?"
             )
         return cls(table, schema, learned, X, y, far, rows, [*table.notes, *notes], warned)
+
+
+def true_values(series: pl.Series, target: Target, conventions: Conventions) -> tuple[Array, Array]:
+    """What a column of new rows says of a target that was learned before, in the units of the table; and where it does.
+
+    Classes may be others than those that were learned.
+    """
+    if target.classes is not None:
+        values = np.array([text or "" for text in read_texts(series)], dtype=object)
+        return values, values != ""
+    is_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    choice = text_choice(series.cast(pl.String), conventions) if is_text else None
+    numbers = read_numbers(series, None if choice is None else choice.format).values
+    return numbers, np.isfinite(numbers)
 
 
 def _read(series: pl.Series, task: str, conventions: Conventions) -> tuple[Array, Array, Target, list[str]]:

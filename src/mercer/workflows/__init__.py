@@ -11,10 +11,12 @@ from mercer.workflows.map_models import MapModel
 from mercer.workflows.mapping import MapResult, make_map
 from mercer.workflows.methods import METHODS, MapMethod, MapSettings
 from mercer.workflows.progress import Progress
+from mercer.workflows.relating import RelationResult, relate
 
 __all__ = [
     "MapSettings", "MapMethod", "METHODS", "MapModel", "MapResult", "make_map",
     "DiagnosisResult", "diagnose_problem",
     "MachineSettings", "MachineModel", "MachineResult", "fit_machine",
+    "RelationResult", "relate",
     "Progress",
 ]  # fmt: skip

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.space import PERIOD
 from mercer.workflows.quality import CLEAR_GAIN, paired_gain
-
-Array = NDArray[Any]
 
 # A loop that has less than this share of what the best surface gains upon flat models is not all that there is: what
 # is left to a second coordinate is then more than the shape of the noise, which is seldom the same in all columns.

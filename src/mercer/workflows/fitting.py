@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses import Loss, Quantile
 from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.bands import folds_to_fit
@@ -20,8 +20,6 @@ from mercer.workflows.loss_choice import Parts
 from mercer.workflows.machine_models import MachineModel
 from mercer.workflows.progress import Stages
 from mercer.workflows.seen_rows import SeenRows
-
-Array = NDArray[Any]
 
 # Relative gap of the machines.
 _TOL = 1e-3

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.machines import KernelRidge
 from mercer.metrics import LearnedMetric
 from mercer.metrics.choice import Split, shuffled
@@ -19,8 +18,6 @@ from mercer.relevance import LearningCurve
 from mercer.relevance.labels import Labels
 from mercer.tables.targets import LearningProblem
 from mercer.workflows.rivals import boosted_trees_values
-
-Array = NDArray[Any]
 
 # With so many rows one part is held out; with fewer each of some folds, and the metric is learned again for each.
 _MANY_ROWS, _N_FOLDS = 2500, 4

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, widths_for
 from mercer.machines import KernelRidge
 from mercer.metrics import LearnedMetric
@@ -15,8 +15,6 @@ from mercer.relevance import RelevantDimensions
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
 from mercer.workflows.progress import Stages
-
-Array = NDArray[Any]
 
 # Kinds of kernels by the word that the user knows them by.
 KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.losses import Loss
 from mercer.tables.errors import InputError
@@ -22,6 +21,7 @@ from mercer.workflows.kernel_choice import MOST_ROWS, KernelChoice, Learned, cho
 from mercer.workflows.loss_choice import Parts, candidates, choose_loss, losses_for, plain_parts
 from mercer.workflows.machine_models import MachineModel
 from mercer.workflows.progress import Progress, Stages
+from mercer.workflows.promises import HeldOutPromise, left_out_error
 from mercer.workflows.rivals import boosted_trees
 from mercer.workflows.scores import (
     FEWEST_HELD_OUT,
@@ -34,8 +34,6 @@ from mercer.workflows.scores import (
     mean_error,
 )
 from mercer.workflows.target_choice import choose_transform, keeps_squares
-
-Array = NDArray[Any]
 
 _HELD_OUT = 0.2
 # What is done.
@@ -92,6 +90,10 @@ class MachineResult:
         Share of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
         Held-out targets ("truth") and their predictions.
+    promise : HeldOutPromise or None
+        Of held-out rows, which the machine of the others has not seen; None for numbers.
+    left_out_error : float
+        Of the stored machine on each of its rows without that row, as `error`; NaN if that takes too long.
     warnings : list of str
         What to be careful with.
     learned : Learned or None
@@ -117,6 +119,8 @@ class MachineResult:
     trees_are_better: bool
     coverage: float
     held_out: pl.DataFrame
+    promise: HeldOutPromise | None = None
+    left_out_error: float = np.nan
     warnings: list[str] = field(default_factory=list)
     learned: Learned | None = None
     reason: str = ""
@@ -174,6 +178,7 @@ class _Work:
         self.problem, self.settings, self._stages, self.train, self._losses = problem, settings, stages, train, losses
         self.target, self.stopped = problem.target, False
         self._y, self.far = problem.y, problem.far
+        self.left_out_error = np.nan
 
     def machines(self) -> tuple[MachineModel, MachineModel]:
         """The machine of the rows that are not held out, and that of all rows if there is time."""
@@ -195,7 +200,10 @@ class _Work:
         if self.stopped:
             return part, part
         try:
-            whole = fitter.fitted(_FITTING, *self._rows(np.flatnonzero(~self.far)))
+            X, y = self._rows(np.flatnonzero(~self.far))
+            whole = fitter.fitted(_FITTING, X, y)
+            if not fitter.stopped:
+                self.left_out_error = left_out_error(whole, self.parts.choice.rows(X), y)
         except KeyboardInterrupt:
             self.stopped = True
             return part, part
@@ -291,8 +299,9 @@ def _result(
     result = MachineResult(
         problem, model, settings, work.parts.choice.kernel, work.parts.C, work.parts.loss, mean_error(ours, target),
         mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),
-        trees_log_loss, trees_are_better, covered, held_out, said, work.parts.choice.learned, work.parts.reason,
-        work.stopped,
+        trees_log_loss, trees_are_better, covered, held_out,
+        HeldOutPromise.of(ours) if target.classes is not None else None, work.left_out_error, said,
+        work.parts.choice.learned, work.parts.reason, work.stopped,
     )  # fmt: skip
     said += _limits(result, has_trees=trees is not None)
     return result

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -27,8 +26,6 @@ from mercer.machines.calibration import Calibration
 from mercer.metrics.judges import is_clearly_less
 from mercer.workflows.kernel_choice import KernelChoice
 from mercer.workflows.progress import Stages
-
-Array = NDArray[Any]
 
 # Losses by name, for the standard deviation of the noise; those of classes do not depend on it.
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.dates import DATES
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
 from mercer.workflows.kernel_choice import MetricRows
 from mercer.workflows.seen_rows import SeenRows, far_note, unknown_note
-
-Array = NDArray[Any]
 
 
 def probability_column(name: str) -> str:

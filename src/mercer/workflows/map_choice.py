@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.workflows.methods import METHODS, MapSettings, methods_in_words
 from mercer.workflows.quality import CLEAR_GAIN, MapQuality, neighbourhoods, paired_gain
 from mercer.workflows.row_groups import Groups
-
-Array = NDArray[Any]
 
 # What headlines say.
 _ENOUGH, _NO_SHAPES = "Principal components are enough", "do not read shapes into it."

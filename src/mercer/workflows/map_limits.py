@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError
 from mercer.tables.labels import twin_of_label
@@ -15,8 +15,6 @@ from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
 from mercer.workflows.methods import MapSettings
 from mercer.workflows.quality import MapQuality
-
-Array = NDArray[Any]
 
 # Fewer rows make no map.
 _FEWEST_ROWS = 5

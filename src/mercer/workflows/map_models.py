@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.schema import TableSchema
 from mercer.workflows.seen_rows import SeenRows
-
-Array = NDArray[Any]
 
 # Rounds of filling missing entries by what the map makes of the row, for maps that do not take missing ones.
 _ROUNDS = 15

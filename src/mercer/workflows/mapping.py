@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.errors import InputError, MemoryRefusal
 from mercer.tables.labels import labels_of
 from mercer.tables.memory import refuse_if_too_large
@@ -30,8 +30,6 @@ from mercer.workflows.quality import HeldOut, MapQuality, embedding_of, label_ag
 from mercer.workflows.row_groups import Groups, groups_of
 from mercer.workflows.seen_rows import SeenRows, far_distance
 from mercer.workflows.true_circles import with_true_circles
-
-Array = NDArray[Any]
 
 # With fewer columns no entry of a row can be told from the others.
 _FEWEST_COLUMNS_TO_HIDE = 4

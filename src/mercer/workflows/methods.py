@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from mercer.arrays import Array
 from mercer.components import KernelPCA
 from mercer.graphs import LaplacianEigenmaps
 from mercer.manifolds import PrincipalManifold, UnsupervisedKernelRegression
-
-Array = NDArray[Any]
 
 # Neighbours of the graph of eigenmaps: fewer let rows fly off.
 _NEIGHBOURS = 15

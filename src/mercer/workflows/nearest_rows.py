@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Trees of neighbours are faster than all distances for no more columns than this.
 _MOST_TREE_COLUMNS = 8

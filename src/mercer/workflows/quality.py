@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
+from mercer.arrays import Array
 from mercer.workflows.map_models import filled_of, images_of
 from mercer.workflows.methods import MapMethod
 from mercer.workflows.nearest_rows import nearest_rows
-
-Array = NDArray[Any]
 
 # Rows that neighbourhoods are compared on (the work grows with their square), and their neighbours.
 _MOST_ROWS, _NEIGHBOURS = 1500, 10

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
+from mercer.arrays import Array
 from mercer.tables.targets import Target
 from mercer.workflows.machine_models import probability_column
-
-Array = NDArray[Any]
 
 # Trees by default, and those that are fitted before it is asked again whether to go on.
 _N_TREES, _STEP = 100, 10

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs import separate_groups
-
-Array = NDArray[Any]
 
 # Rows of which groups are counted: the work grows with their square. They are many where the largest one holds less
 # than this share of the rows: else some rows lie apart.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.targets import Target
 from mercer.workflows.machine_models import probability_column
-
-Array = NDArray[Any]
 
 # Probabilities below this count as this: a class that was never seen costs much, but not all.
 _LEAST_PROBABILITY = 1e-6

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import counted
 from mercer.workflows.nearest_rows import nearest_rows
-
-Array = NDArray[Any]
 
 # Rows that are kept, and as many others that tell how far rows are from them.
 _MOST_ROWS = 2000

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from mercer.arrays import Array
 from mercer.machines import KernelRidge
 from mercer.tables.targets import Target
 from mercer.tables.transforms import Transform
 from mercer.workflows.kernel_choice import KernelChoice
 from mercer.workflows.loss_choice import quantiles
 from mercer.workflows.scores import are_clearly_less
-
-Array = NDArray[Any]
 
 # Rows of the comparison, in so many folds; fewer rows do not tell.
 _MOST_ROWS, _N_FOLDS, _FEWEST_ROWS = 1000, 4, 100

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer.arrays import Array
 from mercer.workflows.quality import CLEAR_GAIN, paired_gain, places_of, shares_of_neighbours
-
-Array = NDArray[Any]
 
 
 def with_true_circles(manifold: Any, intervals: Callable[[], Any], X: Array) -> tuple[Any, list[str]]:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.relevance import LearningCurve
 from mercer.workflows.held_out import HeldOut
 from mercer.workflows.scores import are_clearly_less
-
-Array = NDArray[Any]
 
 # Share by which boosted trees must be better for the kernel to be called wrong.
 _BETTER = 0.9

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from mercer.arrays import Array
 from mercer.kernels.gaussian import add_gaussian_products, fill_gaussian_tile
 from mercer.kernels.gram.matrix import GramMatrix
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.gram.rows import RowCache, fill_with_part
 from mercer.threads import run_over_rows
-
-Array = NDArray[Any]
 
 # Rows of a block that are one task of a thread.
 _ROWS_OF_BLOCK = 256

@@ -7,13 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.distances import distance_sides, squared_distance_tile
 from mercer.kernels.tiles import Tile, fill, fill_symmetric, mirror, take
-
-Array = NDArray[Any]
 
 
 def gram_family(kernels: Iterable[Kernel], X: Any, Y: Any = None, *, reuse_buffer: bool = False) -> Iterator[Array]:

@@ -12,11 +12,9 @@ from mercer.kernels.gram.low_rank import LowRank, incomplete_cholesky
 
 # Landmarks are chosen greedily among this many times their number of random rows.
 _CANDIDATES = 4
-# Share of the trace of the candidates that is left out.
-_LEFT_OUT = 1e-14
 
 
-def feature_map(kernel: Kernel, X: Any, rank: int, random_state: Any = None) -> LowRank:
+def feature_map(kernel: Kernel, X: Any, rank: int, random_state: Any = None, *, tol: float = 1e-14) -> LowRank:
     """At most `rank` features φ with φ(x)ᵀφ(y) ≈ k(x, y) for rows like those of X.
 
     Parameters
@@ -26,9 +24,12 @@ def feature_map(kernel: Kernel, X: Any, rank: int, random_state: Any = None) -> 
     X : array_like
         Rows.
     rank : int
-        Most features. There are fewer if these give the kernel on the candidates to rounding.
+        Most features. There are fewer if these give the kernel on the candidates to `tol`.
     random_state : int, Generator, RandomState or None
         Draws 4 · rank rows of X, the candidates for landmarks, if there are more.
+
+    tol : float
+        Share of the trace of the candidates that may be left out; by default what is rounding.
 
     Returns
     -------
@@ -59,4 +60,4 @@ def feature_map(kernel: Kernel, X: Any, rank: int, random_state: Any = None) -> 
     if n > _CANDIDATES * rank:
         positions = check_random_state(random_state).choice(n, _CANDIDATES * rank, replace=False)
         X = _safe_indexing(X, positions)
-    return incomplete_cholesky(kernel, X, rank=rank, tol=_LEFT_OUT)
+    return incomplete_cholesky(kernel, X, rank=rank, tol=tol)

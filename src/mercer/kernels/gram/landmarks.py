@@ -6,14 +6,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.operator import Gram
-
-Array = NDArray[Any]
 
 
 def choose_landmarks(

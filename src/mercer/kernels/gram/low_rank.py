@@ -8,10 +8,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, solve_triangular
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.gram.landmarks import indexable_rows, landmarks_of
 from mercer.kernels.gram.matrix import GramMatrix
@@ -19,8 +20,6 @@ from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
 from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupted, run
 from mercer.threads import threads_of_eigenproblem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 class GramMatrix(ABC):

@@ -7,17 +7,16 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel, Sides, finite_diagonal
 from mercer.kernels.gram.matrix import FormedMatrix, GramMatrix
 from mercer.kernels.positions import positions
 from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
 from mercer.running import with_progress
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Tiles along a side that share the work evenly among threads; and how many times as long as usual tiles may be that are
 # not formed, so that fewer calls of Python, which threads make one at a time, come between them.

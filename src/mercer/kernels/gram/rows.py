@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
+from mercer.arrays import Array
 from mercer.kernels.gram.operator import Gram
 from mercer.kernels.positions import positions
 from mercer.kernels.tiles import Tile, rectangle, take
 from mercer.threads import run_over_rows, run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Rows of which one task of a thread copies parts.
 _GATHERED = 256

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.base import Kernel, Sides
 from mercer.kernels.distances import n_columns_of
 from mercer.kernels.gaussian import add_gaussian_products, plain_rows
 from mercer.kernels.gram.operator import Gram
 from mercer.threads import run_over_rows
-
-Array = NDArray[Any]
 
 # With more columns double precision and matrix products are as fast.
 _FEW_COLUMNS = 64

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils.extmath import svd_flip
 
+from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.kernels import default_kernel
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.principal.density import Cells, ManifoldDensity
-from mercer.manifolds.principal.fitting import ManifoldFit, Status
 from mercer.manifolds.principal.projection import project
-from mercer.quantizers.costs import Cost, SquaredCost
+from mercer.manifolds.principal.result import ManifoldFit
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -72,9 +73,9 @@ def normal_density(X: Array, n_components: int) -> ManifoldDensity:
     return ManifoldDensity(cells, noise)
 
 
-def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status, cost: Cost | None = None) -> ManifoldFit:
+def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status, cost: RowLoss | None = None) -> ManifoldFit:
     """A map as a fit to rows, without any adaptation; the objective is the mean cost alone."""
-    cost = SquaredCost() if cost is None else cost
+    cost = SquaredRows() if cost is None else cost
     projection = project(Rows(X), f, cost=cost)
     error = float(projection.costs.mean())
     return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, cost)

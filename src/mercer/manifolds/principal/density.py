@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.tiles import run_threaded
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.responsibilities import responsibilities
 from mercer.manifolds.latent.rows import Rows
+from mercer.threads import run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 # What is wanted of p(g | x), and of the means and covariances of places in the cells.

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from tqdm import tqdm
 
-from mercer.kernels.blas import allowed_threads, single_threaded_blas
-from mercer.kernels.tiles import run_threaded
+from mercer.losses.rows import SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.principal.affine_maps import constant_map, normal_density, principal_map
 from mercer.manifolds.principal.density import ManifoldDensity
-from mercer.manifolds.principal.fitting import Callback, ManifoldFit, fit_manifold
+from mercer.manifolds.principal.fitting import fit_manifold
 from mercer.manifolds.principal.projection import project
+from mercer.manifolds.principal.result import Callback, ManifoldFit
 from mercer.manifolds.principal.soft import soft_map
-from mercer.quantizers import Stopping
-from mercer.quantizers.costs import SquaredCost
+from mercer.running import Status, Stopping
+from mercer.threads import allowed_threads, run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 
@@ -401,7 +401,7 @@ class ModelChoice:
         self._n_fits += 1
         found = project(Rows(self.X), f, **_SHOWN)
         error = float(found.costs.mean())
-        fit = ManifoldFit(f, found.Z, found.costs, error, [error], 0, "max_iter", penalty, SquaredCost())
+        fit = ManifoldFit(f, found.Z, found.costs, error, [error], 0, Status.MAX_ITER, penalty, SquaredRows())
         if self.callback(self._n_fits, fit):
             raise KeyboardInterrupt
 

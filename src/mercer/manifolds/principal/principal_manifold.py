@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
-from mercer.manifolds.principal.fitting import ManifoldFit
+from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import project_rotated
 from mercer.manifolds.principal.settings import OWNER, complaint, whole
 from mercer.manifolds.principal.training import Training, train

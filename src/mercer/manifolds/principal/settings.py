@@ -11,13 +11,13 @@ from sklearn.base import clone
 
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import Kernel
+from mercer.losses.rows import RowLoss, SquaredRows, as_row_loss
 from mercer.manifolds.latent.kernels import Length, check_latent_kernel, default_kernel
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import automatic_n_rotated
 from mercer.manifolds.latent.space import LatentSpace, latent_space
-from mercer.manifolds.principal.adaptation import REGULARIZERS
-from mercer.parameters import check_choice, check_count, check_positive
-from mercer.quantizers.costs import COSTS, Cost, cost_of
+from mercer.parameters import check_count, check_positive
+from mercer.regularizers.maps import MapPenalty, as_map_penalty
 
 Array = NDArray[Any]
 
@@ -38,8 +38,8 @@ class Settings:
 
     basis: LatentBasis
     penalty: float
-    cost: Cost
-    regularizer: str
+    cost: RowLoss
+    regularizer: MapPenalty
 
 
 def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Settings:
@@ -55,14 +55,14 @@ def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Setting
         Some of them, without missing entries.
     """
     space = _space(parameters, some_rows.shape[1])
-    regularizer = check_choice(parameters["regularizer"], REGULARIZERS, "regularizer", OWNER)
+    regularizer = as_map_penalty(parameters["regularizer"], OWNER)
     kernel, width = _kernel(parameters, space, regularizer)
     linear = _linear(parameters["linear_part"], space, kernel)
     sides = _sides(parameters["n_nodes"], space, width, m)
-    basis = LatentBasis(space, kernel, sides, linear, whitened=regularizer in ("rkhs", "length"))
+    basis = LatentBasis(space, kernel, sides, linear, whitened=regularizer.whitened)
     if not basis.whitened and kernel.order:
-        raise complaint("kernel", f"positive definite for regularizer={regularizer!r}", kernel, "take 'rkhs'")
-    check_choice(parameters["cost"], COSTS, "cost", OWNER)
+        raise complaint("kernel", f"positive definite for regularizer={regularizer.name!r}", kernel, "take 'rkhs'")
+    as_row_loss(parameters["cost"], 1.0, OWNER)
     for name in ("penalty", "sigma"):
         if not is_auto(parameters[name]):
             positive(name, parameters[name])
@@ -73,7 +73,7 @@ def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Setting
 
 def n_rotated_of(parameters: dict[str, Any], X: Array) -> int | None:
     """Number of leading components that rows are rotated to; None leaves them as they are."""
-    wanted, squared = parameters["n_rotated"], parameters["cost"] == "squared"
+    wanted, squared = parameters["n_rotated"], is_squared(parameters)
     if wanted is None or (is_auto(wanted) and not squared):
         return None
     if is_auto(wanted):
@@ -84,6 +84,11 @@ def n_rotated_of(parameters: dict[str, Any], X: Array) -> int | None:
             "n_rotated", "None or 'auto' for missing entries and other costs than 'squared'", wanted, "take None"
         )
     return whole("n_rotated", wanted, least=least)
+
+
+def is_squared(parameters: dict[str, Any]) -> bool:
+    """Whether the cost is squared."""
+    return as_row_loss(parameters["cost"], 1.0, OWNER) == SquaredRows()
 
 
 def complaint(parameter: str, constraint: str, value: Any, remedy: str) -> ValueError:
@@ -123,10 +128,10 @@ def _space(parameters: dict[str, Any], n_columns: int) -> LatentSpace:
     return latent_space("interval" if is_auto(parameters["topology"]) else parameters["topology"], q, OWNER)
 
 
-def _kernel(parameters: dict[str, Any], space: LatentSpace, regularizer: str) -> tuple[Kernel, Array]:
+def _kernel(parameters: dict[str, Any], space: LatentSpace, regularizer: MapPenalty) -> tuple[Kernel, Array]:
     """The kernel on the latent space, and its widths."""
     kernel, width = parameters["kernel"], parameters["width"]
-    if regularizer == "length":
+    if regularizer.of_length:
         if space.topology != ("interval",) or kernel is not None:
             raise complaint(
                 "regularizer", "another for surfaces, circles and given kernels", "length", "it is for open curves"
@@ -191,10 +196,10 @@ def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int,
     return sides
 
 
-def _cost(name: str, sigma: Any, some_rows: Array) -> Cost:
+def _cost(cost: Any, sigma: Any, some_rows: Array) -> RowLoss:
     if is_auto(sigma):
-        sigma = _noise_level(some_rows) if name == "huber" else 1.0
-    return cost_of(name, sigma)
+        sigma = _noise_level(some_rows) if isinstance(cost, str) and cost == "huber" else 1.0
+    return as_row_loss(cost, sigma, OWNER)
 
 
 def _noise_level(X: Array) -> float:
@@ -205,9 +210,9 @@ def _noise_level(X: Array) -> float:
     return level if level > 0 else float(np.sqrt(X.var(axis=0).sum()))
 
 
-def _penalty(penalty: Any, cost: Cost, regularizer: str, some_rows: Array) -> float:
+def _penalty(penalty: Any, cost: RowLoss, regularizer: MapPenalty, some_rows: Array) -> float:
     """λ; automatic ones weigh the same whatever the unit of the data."""
     if not is_auto(penalty):
         return float(penalty)
     scale = float(np.sqrt(some_rows.var(axis=0).sum()))
-    return _PENALTY * cost.curvature(scale) * (scale if regularizer in ("l1", "group_l1") else 1.0)
+    return _PENALTY * cost.curvature(scale) * (1.0 if regularizer.quadratic else scale)

@@ -18,14 +18,25 @@ from mercer.manifolds.latent.space import PERIOD, LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
 from mercer.manifolds.principal.affine_maps import unchanged_fit
 from mercer.manifolds.principal.density import ManifoldDensity
-from mercer.manifolds.principal.fitting import ManifoldFit, fit_manifold, fit_path
+from mercer.manifolds.principal.fitting import fit_manifold, fit_path
 from mercer.manifolds.principal.model_choice import PENALTIES, Candidate, ModelChoice
 from mercer.manifolds.principal.projection import project
+from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import lifted_density, lifted_fit, lifting
-from mercer.manifolds.principal.settings import OWNER, complaint, is_auto, n_rotated_of, positive, settings_of, whole
+from mercer.manifolds.principal.settings import (
+    OWNER,
+    complaint,
+    is_auto,
+    is_squared,
+    n_rotated_of,
+    positive,
+    settings_of,
+    whole,
+)
 from mercer.manifolds.principal.soft import hard_end, share_moved, soft_fit
 from mercer.manifolds.principal.starts import best_start
-from mercer.quantizers import Stopping
+from mercer.regularizers.maps import as_map_penalty
+from mercer.running import Status, Stopping
 
 Array = NDArray[Any]
 
@@ -114,12 +125,12 @@ def _completed(X: Array, parameters: dict[str, Any]) -> Array:
 
 
 def _is_quadratic(parameters: dict[str, Any]) -> bool:
-    return parameters["cost"] == "squared" and parameters["regularizer"] not in ("l1", "group_l1")
+    return is_squared(parameters) and as_map_penalty(parameters["regularizer"], OWNER).quadratic
 
 
 def _left_open(parameters: dict[str, Any]) -> list[str]:
     """Parameters that are left to be chosen."""
-    fixed = parameters["kernel"] is not None or parameters["regularizer"] == "length"
+    fixed = parameters["kernel"] is not None or as_map_penalty(parameters["regularizer"], OWNER).of_length
     names = ("n_components", "topology", "penalty") if fixed else ("n_components", "topology", "penalty", "width")
     return [name for name in names if is_auto(parameters[name])]
 
@@ -174,7 +185,9 @@ class _Trainer:
             return self._chosen()
         init, start = self._start()
         if isinstance(start, ManifoldFit) and start.status == "interrupted":
-            return self._described(unchanged_fit(self._X, start.map, start.penalty, "interrupted", start.cost), init)
+            return self._described(
+                unchanged_fit(self._X, start.map, start.penalty, Status.INTERRUPTED, start.cost), init
+            )
         if self._soft and init == "given":
             return self._described(self._softened(start), init)
         fit = self._fitted(start, self._settings.basis, self._settings.penalty, self._parameters["annealing"])
@@ -348,7 +361,7 @@ class _Trainer:
         if best.rung == "manifold" and not choice.interrupted:
             fit = self._of_all(best, len(some), some_rows)
         else:
-            fit = unchanged_fit(X, best.map, best.penalty, "interrupted" if choice.interrupted else "optimal")
+            fit = unchanged_fit(X, best.map, best.penalty, Status.INTERRUPTED if choice.interrupted else Status.OPTIMAL)
         return self._described(fit, best.start or best.rung, chosen=words, candidates=choice.table())
 
     def _spaces(self, q: int) -> list[LatentSpace]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.machines import CellMachine
 from mercer.tables.errors import ModelFileError, ReportError
 from mercer.workflows.kernel_choice import MetricRows
@@ -22,8 +22,6 @@ from mercer.workflows.model_files.facts import Facts, read_schema, read_target, 
 from mercer.workflows.model_files.files import ModelFile, load_model, refusals
 from mercer.workflows.model_files.values import floats
 from mercer.workflows.seen_rows import SeenRows
-
-Array = NDArray[Any]
 
 _COMMANDS = {"map": "mercer apply", "machine": "mercer predict"}
 # More coordinates than this are none that anybody looks at.

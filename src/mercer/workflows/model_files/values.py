@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.workflows.model_files.archives import Refused
-
-Array = NDArray[Any]
 
 # Squares, and squares of products, of numbers in a model must be numbers.
 _LARGEST, _SMALLEST = 1e30, 1e-30
