@@ -35,7 +35,8 @@ def risks(X: np.ndarray, y: np.ndarray, ax: Axes) -> None:
     Cs = np.logspace(-2, 3, 9)
     machine = SupportVectorClassifier(Gaussian.scaled_to(X[train]))
     machines = machine.regularization_path(X[train], labels[train], Cs)
-    path = structural_risk_path(machines, X[train], labels[train])
+    criteria = ["span", "training rows", "compression", "PAC-Bayes"]
+    path = structural_risk_path(machines, X[train], labels[train], criterion=criteria)
     errors = [np.mean(one.predict(X[test]) != labels[test]) for one in machines]
     RiskPathDisplay.from_path(path, Cs, others={"rows that were held out": errors}, ax=ax)
     ax.set_title("Structural risk: threes and eights, noisy labels")
