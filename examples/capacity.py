@@ -38,7 +38,7 @@ def risks(X: np.ndarray, y: np.ndarray, ax: Axes) -> None:
     criteria = ["span", "training rows", "compression", "PAC-Bayes"]
     path = structural_risk_path(machines, X[train], labels[train], criterion=criteria)
     errors = [np.mean(one.predict(X[test]) != labels[test]) for one in machines]
-    RiskPathDisplay.from_path(path, Cs, others={"rows that were held out": errors}, ax=ax)
+    RiskPathDisplay.from_path(path, Cs, others={"rows held out": errors}, ax=ax)
     ax.set_title("Structural risk: threes and eights, noisy labels")
     print(f"C = {Cs[path.best]:.3g} has the least leave-one-out error; {100 * errors[path.best]:.1f} % held out")
 

@@ -61,7 +61,7 @@ def leave_one_out(
     machine : kernel machine
         A fitted machine with the regularizer "rkhs" (any, for refits).
     X, y, sample_weight : array
-        What it was fitted on; other rows are refused. A `OneClassMachine` has no y: rows outside of its region are wrong.
+        What it was fitted on; other rows are refused. A `OneClassMachine` has no y: rows outside its region are wrong.
     method : {"span", "path", "refit"}
         "span": one Newton step for each row, y_i - f^-i(x_i) ≈ r_i + B_i S_i², where S_i is the distance of the row
         from the span of the other free samples in the feature space. An estimate for the time of one factorisation;
