@@ -240,7 +240,8 @@ class Run(Generic[State]):
             self.best = step
         self.history.append(self.best.value)
         self._show()
-        ended = step.status or self._ending(self._says_stop(step))
+        told_to_stop = self._says_stop(step)
+        ended = step.status or self._ending(told_to_stop)
         self.status, self._ended = ended or Status.OPTIMAL, ended is not None
         return self._ended
 
@@ -349,19 +350,21 @@ def descend(
     ([1.0, 0.25, 0.0625, 0.015625], 'optimal')
     """
 
-    def iterates() -> Iterates[State]:
-        reached = Step(state, value)
-        while True:
-            yield reached
-            new = Step(*step(reached.state))
-            if not new.value <= reached.value:
-                return None
-            reached = new
-
     def told(iteration: int, state: State) -> object:
         return iteration > 0 and tell is not None and tell(iteration, state)
 
-    return run(iterates(), stopping, name, scale=scale, tell=told)
+    return run(descent(state, value, step), stopping, name, scale=scale, tell=told)
+
+
+def descent(state: State, value: float, step: Callable[[State], tuple[State, float]]) -> Iterates[State]:
+    """The steps of `descend`, to be followed by a run."""
+    reached = Step(state, value)
+    while True:
+        yield reached
+        new = Step(*step(reached.state))
+        if not new.value <= reached.value:
+            return None
+        reached = new
 
 
 def best_of(runs: list[Run[State]]) -> Run[State]:

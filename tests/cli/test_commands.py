@@ -23,7 +23,7 @@ RESULTS = ("embedding.parquet", "model.skops", "report.html", "summary.json", "t
 
 def test_help_tells_of_commands_and_exit_codes(run):
     said = run("--help").output
-    for word in ("map", "apply", "diagnose", "fit", "predict", "demo", "130"):
+    for word in ("map", "apply", "diagnose", "fit", "predict", "relate", "demo", "130"):
         assert word in said
     assert run("--version").output.startswith("mercer ")
 

@@ -51,7 +51,7 @@ def test_help_imports_nothing_large(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("command", ["map", "fit", "diagnose"])
+@pytest.mark.parametrize("command", ["map", "fit", "diagnose", "relate"])
 def test_help_says_what_the_time_limit_leaves_out(run, command):
     words = run(command, "--help").output.replace("│", " ").split()
     assert "its report is drawn and written after that" in " ".join(words)

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from mercer.information import Bound
 from mercer.kernels import Exponential, Gaussian
 from mercer.losses import Hinge, Huber
 from mercer.machines import Rejection, RejectionCurve
 from mercer.plots import (
     BandDisplay,
+    BoundDisplay,
     CandidatesDisplay,
     CoefficientDisplay,
     CurveDisplay,
@@ -48,6 +50,7 @@ DISPLAYS = [
     BandDisplay(
         X=GRID[:, None], y=GRID**2, grid=GRID, lower=GRID - 1, upper=GRID + 1, inside=GRID > -0.5, coverage=0.8
     ),
+    BoundDisplay(sizes=[2, 4], bounds=[Bound(0.3, 0.1, 0.69, 20), Bound(0.5, 0.1, 1.39, 20)]),
     CandidatesDisplay(errors={"fit": {"pca": 2.0, "lle-8": 1.5}}, taken={"fit": "lle-8"}, final={"fit": 1.0}),
     CoefficientDisplay(sizes=np.abs(GRID), dimension=3, noise=0.1),
     CurveDisplay(rows=PLANE, feet=0.9 * PLANE, curve=np.column_stack([GRID, GRID**2])),

@@ -7,7 +7,9 @@ from mercer.losses import (
     Expectile,
     Hinge,
     Huber,
+    HuberRows,
     Laplace,
+    LaplaceRows,
     Logistic,
     Loss,
     PiecewisePolynomial,
@@ -15,6 +17,7 @@ from mercer.losses import (
     Quantile,
     Squared,
     SquaredHinge,
+    SquaredRows,
 )
 
 # The same for all samples.
@@ -58,6 +61,9 @@ PER_SAMPLE_LOSSES: list[Loss] = [
 ]
 
 LOSSES = UNIFORM_LOSSES + PER_SAMPLE_LOSSES
+
+# Of rows.
+ROW_LOSSES = [SquaredRows(), HuberRows(0.7), LaplaceRows(0.2)]
 
 
 def name_of(loss: Loss) -> str:

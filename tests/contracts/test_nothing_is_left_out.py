@@ -8,12 +8,13 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import mercer
-from mercer import kernels, losses, plots, quantizers, regularizers, solvers
+from mercer import kernels, losses, plots, regularizers, solvers
 from mercer.kernels import gram
 from mercer.plots.display import Display
 from tests.contracts.all_displays import DISPLAYS
 from tests.contracts.all_kernels import INDEFINITE_KERNELS, VECTOR_KERNELS
-from tests.contracts.all_losses import LOSSES
+from tests.contracts.all_losses import LOSSES, ROW_LOSSES
+from tests.contracts.all_manifolds import MAP_PENALTIES
 from tests.kernels.gram.test_matrix import FORMS
 from tests.regularizers.test_norms import EVERY as REGULARIZERS
 
@@ -35,12 +36,23 @@ def names_of(parts):
         # Sequences and given matrices are no rows of two columns: tests/kernels and tests/machines have them.
         (kernels, kernels.Kernel, [*VECTOR_KERNELS, *INDEFINITE_KERNELS], {"WeightedDegree", "Precomputed"}),
         (losses, losses.Loss, LOSSES, set()),
+        (losses, losses.RowLoss, ROW_LOSSES, set()),
         (regularizers, regularizers.Regularizer, REGULARIZERS, set()),
+        (regularizers, regularizers.MapPenalty, MAP_PENALTIES, set()),
         (solvers, solvers.Solver, solvers.SOLVERS.values(), set()),
         (gram, gram.GramMatrix, FORMS.values(), set()),
         (plots, Display, DISPLAYS, set()),
     ],
-    ids=["kernels", "losses", "regularizers", "solvers", "Gram matrices", "displays"],
+    ids=[
+        "kernels",
+        "losses",
+        "losses of rows",
+        "regularizers",
+        "penalties of maps",
+        "solvers",
+        "Gram matrices",
+        "displays",
+    ],
 )
 def test_every_class_of_a_family_is_in_the_tests_of_its_contract(package, base, tested, elsewhere):
     public = {kind.__name__ for kind in below(base) if getattr(package, kind.__name__, None) is kind}
@@ -81,9 +93,3 @@ def test_every_estimator_passes_the_checks_of_scikit_learn():
     assert set(mercer._ESTIMATORS) <= public_estimators()
     # Smoothers of principal curves take one column, which the checks do not give: tests/manifolds/curve has them.
     assert public_estimators() - checked_by_scikit_learn() == {"SmoothingSpline", "LocalLinear"}
-
-
-def test_every_cost_of_quantizers_is_tried():
-    used = (TESTS / "quantizers" / "test_costs.py").read_text()
-    kinds = {kind.__name__ for kind in below(quantizers.Cost) if kind is not quantizers.Cost and not isabstract(kind)}
-    assert {kind for kind in kinds if kind not in used} == set()

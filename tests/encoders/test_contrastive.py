@@ -131,7 +131,7 @@ def test_width_is_chosen_by_held_out_loss():
 
 def test_shifted_images():
     images = np.arange(12.0).reshape(2, 6)
-    views = list(Shift((2, 3), 1).fit(images).views(images, 0, None))
+    views = list(Shift((2, 3), 1).prepare(images).views(images, 0, None))
     assert len(views) == 9
     np.testing.assert_array_equal(views[4], images)
     np.testing.assert_array_equal(views[1][0], [3.0, 4, 5, 3, 4, 5])

@@ -16,6 +16,7 @@ import pytest
 COMMANDS = {
     "map": ("map", "table.csv", "--out", "out"),
     "fit": ("fit", "table.csv", "--target", "y", "--band", "0.8", "--out", "out"),
+    "relate": ("relate", "table.csv", "--with", "y", "--out", "out"),
     "diagnose": ("diagnose", "table.csv", "--target", "y", "--out", "out"),
     "apply": ("apply", "model/model.skops", "table.csv", "--out", "result.parquet"),
 }

@@ -9,10 +9,10 @@ from mercer import GenerativeTopographicMap, PrincipalCurve, PrincipalManifold, 
 from mercer.datasets import make_arc, make_s_sheet
 from mercer.kernels import L1
 from mercer.manifolds import DensityClassifier
-from mercer.manifolds.principal.sparse import sparse_coefficients
 from mercer.manifolds.ukr.problem import LatentProblem
 from mercer.manifolds.ukr.targets import data_targets
 from mercer.manifolds.ukr.tuning import PassTuning
+from mercer.regularizers.sparse import sparse_coefficients
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, norm
 
-from mercer.capacity.checks import Array, check_delta, check_share
+from mercer.arrays import Array
+from mercer.capacity.checks import check_delta, check_share
 from mercer.capacity.searches import least_count
 from mercer.parameters import check_choice, check_count, check_positive, is_number
 
@@ -72,6 +73,32 @@ def samples_for_promise(error: float, delta: float, *, n_errors: int = 0) -> int
         raise ValueError(f"error of {owner} must be a number between 0 and 1, got {error!r}; give 0.05 for 5 %.")
     k, delta = check_count(n_errors, "n_errors", owner, least=0), check_delta(delta, owner)
     return least_count(lambda n: binomial_bound(k, n, delta) <= error, k + 1)
+
+
+def samples_to_confirm(error: float, delta: float, *, margin: float) -> int:
+    """How many rows to hold out so that an error that is found among them can be promised to be below error + margin.
+
+    Parameters
+    ----------
+    error : float
+        Share of wrong rows that is expected.
+    delta : float
+        Probability of being wrong.
+    margin : float
+        How close the promise is to come.
+
+    Examples
+    --------
+    >>> from mercer.capacity import samples_to_confirm
+    >>> samples_to_confirm(0.1, 0.05, margin=0.02)
+    666
+    """
+    owner = "samples_to_confirm"
+    error, delta = check_share(error, "error", owner), check_delta(delta, owner)
+    margin = check_positive(margin, "margin", owner, "promises are larger than errors that are found")
+    if error + margin >= 1.0:
+        raise ValueError(f"error + margin of {owner} must be below 1, got {error} + {margin}; lower one of them.")
+    return least_count(lambda n: binomial_bound(int(np.ceil(error * n)), n, delta) <= error + margin)
 
 
 def bernstein_bound(losses: ArrayLike, delta: float, *, width: float) -> float:

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.capacity.fitted import Signed, fitted_programs
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import GramMatrix
 from mercer.losses import Loss
 
 Array = NDArray[Any]
+
+# Rows of the kernel matrix that are looked at together.
+_BLOCK = 512
 
 
 def xi_alpha(machine: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -44,7 +47,7 @@ def xi_alpha(machine: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     owner = "xi_alpha"
     parts = fitted_programs(machine, X, y, sample_weight, owner)
     program = parts[0].program
-    if not is_hinge(program.loss) or program.gram is None or program.budget is not None or np.any(program.target):
+    if not is_hinge(program.loss) or program.gram.is_zero or program.budget is not None or np.any(program.target):
         raise ValueError(
             f"machine of {owner} must be a classifier with the hinge loss, got {machine!r}; take "
             "mercer.capacity.leave_one_out."
@@ -66,13 +69,8 @@ def is_hinge(loss: Loss) -> bool:
     return loss.classification and loss.piecewise_linear and tuple(loss.dual_interval) == (0.0, 1.0)
 
 
-def largest_half_distance(gram: Any) -> float:
+def largest_half_distance(gram: GramMatrix) -> float:
     """The largest k(x, x) - k(x, x') between rows."""
-    factor = getattr(gram, "factor", None)
-    if factor is not None:
-        gram = factor @ factor.T
-    if isinstance(gram, Gram):
-        diagonal, blocks = gram.diagonal(), gram.row_blocks()
-    else:
-        diagonal, blocks = np.diagonal(gram), iter([(slice(None), gram)])
-    return max(float(np.max(diagonal[rows] - block.min(axis=1))) for rows, block in blocks)
+    diagonal, n = np.asarray(gram.diagonal()), gram.shape[0]
+    blocks = [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
+    return max(float(np.max(diagonal[rows] - gram.block(rows).min(axis=1))) for rows in blocks)

@@ -84,7 +84,7 @@ class Signed:
         """The signed form of a fitted program."""
         program = part.program
         A = program.sign * part.B
-        r = program.residuals(program.times_gram(part.B), part.d)
+        r = program.residuals(part.gram_B, part.d)
         active = (program.bounds == 0) | (np.abs(part.d) > 1e-9 * np.abs(part.d).max(initial=0.0))
         columns = program.sign[:, None] * program.columns[:, active]
         state = _states(program, A, r)

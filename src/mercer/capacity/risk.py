@@ -177,7 +177,7 @@ def risk_bounds(
         )
     if not hasattr(machine, "classes_") and (len(parts) > 1 or not hasattr(machine, "predict") or np.ndim(y) > 1):
         raise ValueError(f"machine of {owner} must have classes or one target, got {name}; fit one for each target.")
-    if program.gram is None or program.budget is not None or np.any(program.target) or program.conditional:
+    if program.gram.is_zero or program.budget is not None or np.any(program.target) or program.conditional:
         raise ValueError(
             f"machine of {owner} must have the regularizer 'rkhs', a positive definite kernel, and no width or margin "
             f"that it finds, got {machine!r}; take mercer.capacity.leave_one_out and held-out rows."
@@ -229,7 +229,7 @@ class _Table:
     def sizes(self, part: FittedProgram) -> tuple[float, Array]:
         """‖w‖² and k(x, x) with the parametric columns as features."""
         B, d = part.B, part.d
-        squared = float(B @ part.program.times_gram(B)) + float(d @ d)
+        squared = float(B @ part.gram_B) + float(d @ d)
         return max(squared, 0.0), self.diagonal + np.sum(part.program.columns**2, axis=1)
 
     def doubled(self, part: FittedProgram, unit: float) -> tuple[float, float, int]:
@@ -289,7 +289,7 @@ class _Classes(_Table):
     def margins(self, part: FittedProgram) -> Array:
         """Y f(x) / (‖w‖ ‖Φ(x)‖)."""
         squared, sizes = self.sizes(part)
-        f = part.program.sign * part.program.fitted(part.B, part.d)
+        f = part.program.sign * part.fitted
         return np.clip(f / np.maximum(np.sqrt(squared * sizes), np.finfo(np.float64).tiny), -1.0, 1.0)
 
     def pac_bayes(self, part: FittedProgram, share: float) -> float:
@@ -307,7 +307,7 @@ class _Classes(_Table):
     def rademacher(self, part: FittedProgram, share: float) -> float:
         """Ramp risk at a margin plus the deviation of the ball of norm one; all margins of a list at once."""
         squared, sizes = self.sizes(part)
-        f = part.program.sign * part.program.fitted(part.B, part.d) / max(np.sqrt(squared), np.finfo(np.float64).tiny)
+        f = part.program.sign * part.fitted / max(np.sqrt(squared), np.finfo(np.float64).tiny)
         radius, average = float(np.sqrt(sizes.max())), float(np.sqrt(sizes.sum())) / self.m
         best = self.largest
         for j in range(1, _N_MARGINS + 1):

@@ -8,11 +8,13 @@ import typer
 
 import mercer
 from mercer.cli.apply import apply_command
+from mercer.cli.certify import certify_command
 from mercer.cli.demo import demo_command
 from mercer.cli.diagnose import diagnose_command
 from mercer.cli.fit import fit_command
 from mercer.cli.map import map_command
 from mercer.cli.predict import predict_command
+from mercer.cli.promise import promise_command
 from mercer.cli.relate import relate_command
 
 _HELP = """Maps of tables, diagnoses of learning problems, and kernel machines.
@@ -39,6 +41,8 @@ app.command("apply")(apply_command)
 app.command("diagnose")(diagnose_command)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
+app.command("certify")(certify_command)
+app.command("promise")(promise_command)
 app.command("relate")(relate_command)
 app.command("demo")(demo_command)
 

@@ -81,6 +81,16 @@ def _seconds(value: float | None) -> float | None:
     return value
 
 
+def _confidence(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be between 0 and 1, got {value}.")
+    return value
+
+
+Confidence = Annotated[
+    float,
+    typer.Option("--confidence", callback=_confidence, help="Probability with which a promise holds, such as 0.95."),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(

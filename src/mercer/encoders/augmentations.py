@@ -27,7 +27,7 @@ class Augmentation(Protocol):
 
     complete: bool
 
-    def fit(self, X: Any) -> Augmentation:
+    def prepare(self, X: Any) -> Augmentation:
         """Check the parameters, and look at the rows where that is needed."""
 
     def views(self, X: Any, n_views: int, rng: np.random.RandomState) -> Iterator[Any]:
@@ -47,7 +47,7 @@ class Jitter(BaseEstimator):
     >>> import numpy as np
     >>> from mercer.encoders import Jitter
     >>> X = np.array([[0.0, 5.0], [2.0, 5.0]])
-    >>> Jitter(0.1).fit(X).scales_
+    >>> Jitter(0.1).prepare(X).scales_
     array([0.1, 0. ])
     """
 
@@ -56,7 +56,7 @@ class Jitter(BaseEstimator):
     def __init__(self, noise: float = 0.1):
         self.noise = noise
 
-    def fit(self, X: Array) -> Jitter:
+    def prepare(self, X: Array) -> Jitter:
         """Measure the columns."""
         check_positive(self.noise, "noise", "Jitter", "give a share of the standard deviation of a column")
         self.scales_ = self.noise * np.std(X, axis=0)
@@ -80,7 +80,7 @@ class Mask(BaseEstimator):
     >>> import numpy as np
     >>> from mercer.encoders import Mask
     >>> X = np.array([[0.0, 5.0], [2.0, 7.0]])
-    >>> mask = Mask(0.5).fit(X)
+    >>> mask = Mask(0.5).prepare(X)
     >>> (view,) = mask.views(X, 1, np.random.RandomState(0))
     >>> view
     array([[0., 5.],
@@ -92,7 +92,7 @@ class Mask(BaseEstimator):
     def __init__(self, share: float = 0.2):
         self.share = share
 
-    def fit(self, X: Array) -> Mask:
+    def prepare(self, X: Array) -> Mask:
         """Take the means of the columns."""
         if not is_number(self.share) or not 0 < self.share < 1:
             raise ValueError(f"share of Mask must be between 0 and 1, got {self.share!r}; give a chance.")
@@ -121,7 +121,7 @@ class Shift(BaseEstimator):
     >>> import numpy as np
     >>> from mercer.encoders import Shift
     >>> X = np.array([[1.0, 2.0, 3.0]])
-    >>> views = list(Shift((1, 3)).fit(X).views(X, 0, None))
+    >>> views = list(Shift((1, 3)).prepare(X).views(X, 0, None))
     >>> len(views), views[5]
     (9, array([[1., 1., 2.]]))
     """
@@ -132,7 +132,7 @@ class Shift(BaseEstimator):
         self.shape = shape
         self.pixels = pixels
 
-    def fit(self, X: Array) -> Shift:
+    def prepare(self, X: Array) -> Shift:
         """Check that rows are images of this shape."""
         check_count(self.pixels, "pixels", "Shift")
         shape = self.shape if isinstance(self.shape, tuple | list) else ()

@@ -185,7 +185,7 @@ class ContrastiveFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                     f"augment of ContrastiveFeatures must be a function, a list or 'pairs' for a kernel that takes no "
                     f"vectors, got {self.augment!r}; only columns of numbers have noise."
                 )
-            augment = clone(augment).fit(X)
+            augment = clone(augment).prepare(X)
             if isinstance(augment, Jitter) and kernel._is_gaussian:
                 return ExactJitter(X, kernel, augment.scales_)
             return DrawnViews(X, augment.views, self.n_views, rng, complete=augment.complete)

@@ -10,6 +10,7 @@ from mercer.losses.checks import LossReport, check_loss
 from mercer.losses.margin import Hinge, Logistic, SquaredHinge
 from mercer.losses.noise import optimal_epsilon, optimal_nu
 from mercer.losses.powers import Expectile, Huber, PiecewisePolynomial, PolynomialLoss, Squared
+from mercer.losses.rows import HuberRows, LaplaceRows, RowLoss, SquaredRows, as_row_loss
 from mercer.losses.tube import TubeLoss
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "Squared", "Expectile", "PolynomialLoss", "Huber", "PiecewisePolynomial",
     "Hinge", "SquaredHinge", "Logistic",
     "optimal_epsilon", "optimal_nu",
+    "RowLoss", "SquaredRows", "HuberRows", "LaplaceRows", "as_row_loss",
     "check_loss", "LossReport",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.losses.rows import LaplaceRows, RowLoss
 from mercer.losses.tube import TubeLoss
 
 
@@ -80,6 +81,10 @@ class Laplace(LinearGrowth):
     >>> Laplace().derivative([-2.0, 0.0, 1.0])
     array([-1.,  0.,  1.])
     """
+
+    def for_rows(self) -> RowLoss:
+        """Σ_c |r_c|."""
+        return LaplaceRows()
 
 
 class Quantile(LinearGrowth):

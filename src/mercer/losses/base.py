@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.arrays import Array
 from mercer.losses.normalization import mass
+from mercer.losses.rows import RowLoss
 
 
 class Loss(BaseEstimator, ABC):
@@ -91,6 +92,10 @@ class Loss(BaseEstimator, ABC):
     def restricted_to(self, samples: Array) -> Loss:
         """The loss of some of the samples, by their positions; itself if it is the same for all of them."""
         return self
+
+    def for_rows(self) -> RowLoss:
+        """The loss of rows, whose residuals are vectors, that goes by this name."""
+        raise TypeError(f"{self!r} is no loss of rows; choose Squared(), Huber(sigma), Laplace(), or a RowLoss.")
 
     def noise_density(self, r: ArrayLike) -> Array:
         """Density of the noise for which c is the negative log-likelihood: exp(-c(r)), normalised.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gamma, gammainc
 
 from mercer.arrays import Array
+from mercer.losses.rows import HuberRows, RowLoss, SquaredRows
 from mercer.losses.tube import TubeLoss
 
 
@@ -127,6 +128,10 @@ class Squared(PowerGrowth):
 
     def _power(self) -> float:
         return 2.0
+
+    def for_rows(self) -> RowLoss:
+        """||r||², without the half."""
+        return SquaredRows() if self.quadratic else super().for_rows()
 
 
 class Expectile(PowerGrowth):
@@ -251,6 +256,10 @@ class Huber(LinearTail):
 
     def _power(self) -> float:
         return 2.0
+
+    def for_rows(self) -> RowLoss:
+        """||r||² / (2σ) up to the length σ, and ||r|| - σ/2 beyond."""
+        return super().for_rows() if np.any(self.insensitivity) else HuberRows(self._sigma())
 
 
 def _conjugate_power(p: float) -> float:

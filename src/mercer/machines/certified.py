@@ -27,6 +27,8 @@ class FittedProgram:
         Their positions in the training set.
     B, d : array
         The dual point, and the coefficients of the columns.
+    gram_B : array
+        The matrix of the program times B.
     certificate : Certificate
         Of the stored function.
     """
@@ -35,7 +37,24 @@ class FittedProgram:
     rows: Array
     B: Array
     d: Array
+    gram_B: Array
     certificate: Certificate
+
+    @property
+    def fitted(self) -> Array:
+        """Values of the function at the rows."""
+        return np.asarray(self.gram_B + self.program.columns @ self.d)
+
+
+def _fitted(task: Task, rows: Array, program: KernelProgram, coef: Array, d: Array, B: Array) -> FittedProgram:
+    """A program with its stored solution; the values of the kernel part are computed once."""
+    if program.gram.is_zero:
+        certificate = task.certificate(program, coef, d, B)
+        return FittedProgram(program, rows, B, np.concatenate([coef, d]), np.zeros(len(B)), certificate)
+    values = task.matrix.operator @ coef
+    certificate = task.certificate(program, coef, d, B, values)
+    is_own = np.array_equal(coef, B) and program.exact_gram is None
+    return FittedProgram(program, rows, B, d, values if is_own else program.times_gram(B), certificate)
 
 
 class Certified:
@@ -126,16 +145,8 @@ class Certified:
             )
         coef = np.zeros(points.shape)
         coef[np.searchsorted(training.used, self.support_)] = stored
-        return [
-            FittedProgram(
-                program,
-                training.used,
-                point,
-                np.concatenate([a, d]) if program.gram.is_zero else d,
-                task.certificate(program, a, d, point),
-            )
-            for program, a, d, point in zip(task.programs, coef.T, parametric.T, points.T, strict=True)
-        ]
+        parts = zip(task.programs, coef.T, parametric.T, points.T, strict=True)
+        return [_fitted(task, training.used, *part) for part in parts]
 
     def _twin(self) -> Any:
         """A machine that is not fitted, with the kernel and the metric that were used."""

@@ -55,14 +55,24 @@ class Task:
     penalty: Penalty
     programs: list[KernelProgram]
 
-    def certificate(self, program: KernelProgram, coef: Array, parametric: Array, B: Array) -> Certificate:
-        """The certificate of the function with these coefficients, with B as a point of the dual program."""
+    def certificate(
+        self, program: KernelProgram, coef: Array, parametric: Array, B: Array, values: Array | None = None
+    ) -> Certificate:
+        """The certificate of the function with these coefficients, with B as a point of the dual program.
+
+        `values` are those of its kernel part at the rows, if they are known.
+        """
         if program.gram.is_zero:  # the kernel functions are columns with a price
             nothing = np.zeros(len(B))
             return program.certificate_of(nothing, 0.0, B, np.concatenate([coef, parametric]), nothing)
         K = self.matrix.operator
-        price = self.regularizer.value(K, coef, np.zeros(len(parametric)))
-        return program.certificate_of(K @ coef, price, B, parametric)
+        h = K @ coef if values is None else values
+        if self.penalty.rewrites:
+            price = self.regularizer.value(K, coef, np.zeros(len(parametric)))
+            return program.certificate_of(h, price, B, parametric)
+        # The dual variables are coefficients.
+        same = np.array_equal(coef, B) and program.exact_gram is None
+        return program.certificate_of(h, 0.5 * float(coef @ h), B, parametric, h if same else None)
 
 
 @dataclass

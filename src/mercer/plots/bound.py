@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.plots.display import PlainDisplay
 from mercer.plots.grids import require
-from mercer.plots.style import COLORS, INK, new_or_given
+from mercer.plots.style import COLORS, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 
 
 @dataclass(eq=False, kw_only=True)
-class BoundDisplay:
+class BoundDisplay(PlainDisplay):
     """A bound of mutual information against the number of pairs that are compared, with its ceiling.
 
     Where the bound follows its ceiling, it tells how many pairs there are, and not how much is shared.
@@ -82,21 +83,7 @@ class BoundDisplay:
             bounds = [estimator.bound(X, Y, batch_size=size) for size in sizes]
         return cls(sizes=list(sizes), bounds=bounds).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> BoundDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        BoundDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         values = np.array([bound.value for bound in self.bounds])
         errors = 2.0 * np.nan_to_num([bound.standard_error for bound in self.bounds])
         ceilings = np.array([bound.ceiling for bound in self.bounds])
@@ -110,4 +97,3 @@ class BoundDisplay:
         ax.set_xlabel("pairs that are compared")
         ax.set_ylabel("nats")
         ax.legend(frameon=False, loc="upper left")
-        return self

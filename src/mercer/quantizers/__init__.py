@@ -1,12 +1,14 @@
 """Quantizers: rows replaced by the best of a few codes."""
 
+from mercer.losses.rows import HuberRows, LaplaceRows, RowLoss, SquaredRows, as_row_loss
 from mercer.quantizers.base import Quantizer, check_magnitude, spread_rows
-from mercer.quantizers.costs import AbsoluteCost, Cost, HuberCost, SquaredCost, cost_of
 from mercer.quantizers.planes import PlaneQuantizer, leading_directions
 from mercer.quantizers.vectors import VectorQuantizer, weighted_medians
 from mercer.running import Run, Stopping, descend
 
-Descent = Run  # its old name
+# Old names.
+Descent = Run
+Cost, SquaredCost, HuberCost, AbsoluteCost, cost_of = RowLoss, SquaredRows, HuberRows, LaplaceRows, as_row_loss
 
 __all__ = [
     "VectorQuantizer", "PlaneQuantizer", "Quantizer",

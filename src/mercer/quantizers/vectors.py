@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.losses.rows import LaplaceRows, RowLoss, as_row_loss
 from mercer.parameters import check_choice, check_positive
 from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, row_of, spread_rows
-from mercer.quantizers.costs import COSTS, HuberCost, cost_of
 
 Array = NDArray[Any]
 
 # Distances of a block of rows from all points: few enough for the processor's cache.
-_BLOCK = 2**17
+_DISTANCES_AT_ONCE = 2**17
 # Entries of sparse rows that are made dense at a time.
-_MEDIAN_BLOCK = 2**22
+_ENTRIES_AT_ONCE = 2**22
 # Share of two sums below which their difference is rounding.
 _SUM_ROUNDING = 1e-14
 INITS = ("k-means++", "random")
@@ -40,10 +40,11 @@ class VectorQuantizer(Quantizer[Array]):
     ----------
     n_clusters : int
         k.
-    cost : {"squared", "l1", "huber"}
-        "squared": ||x - f||². "l1": Σ_j |x_j - f_j|. "huber": r²/(2σ) up to r = ||x - f|| = σ, and r - σ/2 beyond.
+    cost : {"squared", "l1", "huber"}, Loss or RowLoss
+        "squared": ||x - f||². "l1" or ``Laplace()``: Σ_j |x_j - f_j|. "huber" or ``Huber(sigma)``: r²/(2σ) up to
+        r = ||x - f|| = σ, and r - σ/2 beyond.
     sigma : float
-        σ of "huber", in the unit of X: the distance beyond which a row is an outlier.
+        σ of the word "huber", in the unit of X: the distance beyond which a row is an outlier.
     metric : array of shape (d, d), optional
         A symmetric positive definite matrix D: squared distances are (x - f)ᵀ D (x - f); not for "l1".
     init : {"k-means++", "random"}, array of shape (k, d) or callable
@@ -143,20 +144,32 @@ class VectorQuantizer(Quantizer[Array]):
     def _check_parameters(self, n_rows: int, n_columns: int) -> None:
         super()._check_parameters(n_rows, n_columns)
         owner = type(self).__name__
-        check_choice(self.cost, COSTS, "cost", owner)
         check_positive(self.sigma, "sigma", owner, "it has the unit of X")
-        if self.metric is not None and self.cost == "l1":
+        if not self._loss.euclidean and self._loss != LaplaceRows():
             raise ValueError(
-                f"metric of {type(self).__name__} must be None for cost='l1', got {self.metric!r}; the others measure "
+                f"cost of {owner} must grow with the length of residuals, or be their absolute values, got "
+                f"{self.cost!r}; choose 'squared', 'l1' or 'huber'."
+            )
+        if not self._loss.euclidean and self.metric is not None:
+            raise ValueError(
+                f"metric of {owner} must be None for cost={self.cost!r}, got {self.metric!r}; the others measure "
                 "distances by it."
             )
         if not callable(self.init) and (isinstance(self.init, str) or np.ndim(self.init) != 2):
             check_choice(self.init, INITS, "init", owner)
 
     @property
+    def _loss(self) -> RowLoss:
+        return as_row_loss(self.cost, self.sigma, type(self).__name__)
+
+    @property
     def _iterations_at_once(self) -> int:  # type: ignore[override]
         # KMeans does not tell the error of each iteration, and to start it again costs one more.
-        return 10 if self.cost == "squared" else 1
+        return 10 if self._is_squared else 1
+
+    @property
+    def _is_squared(self) -> bool:
+        return self._loss.weights(np.ones((1, 1))) is None
 
     @property
     def _book(self) -> Array:
@@ -197,7 +210,7 @@ class VectorQuantizer(Quantizer[Array]):
 
     def _costs(self, distances: Array) -> Array:
         """Costs of rows at these distances from their points."""
-        return cost_of(self.cost, self.sigma).of_residuals(distances[:, None])
+        return self._loss.of_residuals(distances[:, None])
 
     def _costs_of_one(self, rows: Any, point: Array) -> Array:
         """Costs of replacing all rows by one point."""
@@ -206,7 +219,7 @@ class VectorQuantizer(Quantizer[Array]):
     def _assign(self, rows: Any, book: Array) -> Coded[Array]:
         n = rows.shape[0]
         labels, nearest = np.empty(n, dtype=np.intp), np.empty(n)
-        height = max(1, _BLOCK // len(book))
+        height = max(1, _DISTANCES_AT_ONCE // len(book))
         for start in range(0, n, height):
             part = slice(start, start + height)
             distances = self._distances(rows[part], book)
@@ -215,21 +228,20 @@ class VectorQuantizer(Quantizer[Array]):
 
     def _distances(self, rows: Any, book: Array) -> Array:
         if sparse.issparse(rows):
-            return np.column_stack([_sparse_distances(rows, point, self.cost) for point in book])
-        return cdist(rows, book, "cityblock" if self.cost == "l1" else "euclidean")
+            return np.column_stack([_sparse_distances(rows, point, self._loss.euclidean) for point in book])
+        return cdist(rows, book, "euclidean" if self._loss.euclidean else "cityblock")
 
     def _update(self, rows: Any, weight: Array, coded: Coded[Array]) -> tuple[Array, int]:
-        if self.cost == "squared":
+        if self._is_squared:
             return self._lloyd(rows, weight, coded)
         book = coded.book.copy()
         for code in np.unique(coded.labels):
             own = np.flatnonzero(coded.labels == code)
-            if self.cost == "l1":
-                book[code] = _medians(rows[own], weight[own])
-            else:
-                distances = self._distances(rows[own], book[[code]])
-                weights = weight[own] * HuberCost(float(self.sigma)).weights(distances)[:, 0]
+            if self._loss.euclidean:
+                weights = weight[own] * np.asarray(self._loss.weights(self._distances(rows[own], book[[code]])))[:, 0]
                 book[code] = weights @ rows[own] / weights.sum()
+            else:
+                book[code] = _medians(rows[own], weight[own])
         return book, 1
 
     def _lloyd(self, rows: Any, weight: Array, coded: Coded[Array]) -> tuple[Array, int]:
@@ -247,9 +259,9 @@ class VectorQuantizer(Quantizer[Array]):
         return book, self._costs_of_one(rows, book[code])
 
 
-def _sparse_distances(rows: Any, point: Array, cost: str) -> Array:
+def _sparse_distances(rows: Any, point: Array, euclidean: bool) -> Array:
     """Distances of sparse rows from a point, by changes at the entries that are not zero."""
-    power = 1 if cost == "l1" else 2
+    power = 2 if euclidean else 1
     there = np.abs(point[rows.indices]) ** power
     here = np.abs(rows.data - point[rows.indices]) ** power
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
@@ -258,14 +270,14 @@ def _sparse_distances(rows: Any, point: Array, cost: str) -> Array:
     distances = total - removed + added
     # The difference of equal sums is rounding.
     distances[distances < _SUM_ROUNDING * (total + added)] = 0.0
-    return distances if cost == "l1" else np.sqrt(distances)
+    return np.sqrt(distances) if euclidean else distances
 
 
 def _medians(rows: Any, weight: Array) -> Array:
     """Medians of the columns; sparse rows are made dense for a few columns at a time."""
     if not sparse.issparse(rows):
         return weighted_medians(rows, weight)
-    columns, width = rows.tocsc(), max(1, _MEDIAN_BLOCK // rows.shape[0])
+    columns, width = rows.tocsc(), max(1, _ENTRIES_AT_ONCE // rows.shape[0])
     parts = [columns[:, start : start + width].toarray() for start in range(0, rows.shape[1], width)]
     return np.concatenate([weighted_medians(part, weight) for part in parts])
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix, as_gram_matrix
+from mercer.regularizers.maps import MapPenalty
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ class Regularizer(BaseEstimator, ABC):
     def restricted_to(self, samples: Array) -> Regularizer:
         """The regularizer for some of the samples, by their positions; itself if it has no entries for each."""
         return self
+
+    def for_maps(self) -> MapPenalty:
+        """The penalty of maps, whose values are vectors, that goes by this name."""
+        raise TypeError(f"{self!r} is no penalty of maps; choose 'rkhs', 'l1', 'group_l1', 'l2', 'length'.")
 
     @abstractmethod
     def penalty(self, gram: Any, parametric: Array) -> Penalty:

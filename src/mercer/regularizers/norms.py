@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix, NoMatrix
 from mercer.regularizers.base import Penalty, Regularizer, need_matrix, penalty_of_norm, unpenalised
+from mercer.regularizers.maps import MapL1, MapL2, MapNorm, MapPenalty
 
 
 class RKHSNorm(Regularizer):
@@ -22,6 +23,10 @@ class RKHSNorm(Regularizer):
     >>> RKHSNorm().value(np.eye(2), np.array([3.0, 4.0]), np.zeros(0))
     12.5
     """
+
+    def for_maps(self) -> MapPenalty:
+        """½ tr αᵀKα."""
+        return MapNorm()
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The dual variables are the coefficients."""
@@ -49,6 +54,10 @@ class L1Coefficients(Regularizer):
 
     needs_positive_kernel = False
     needs_matrix = True
+
+    def for_maps(self) -> MapPenalty:
+        """Σ |α|."""
+        return MapL1()
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """Kernel functions are columns with the price 1."""
@@ -94,6 +103,10 @@ class L2Coefficients(Regularizer):
         if self.matrix is None or matrix.ndim != 2 or min(matrix.shape) <= max(samples):
             return self  # of a wrong shape: `penalty` will say so
         return L2Coefficients(matrix[np.ix_(samples, samples)])
+
+    def for_maps(self) -> MapPenalty:
+        """½ Σ α², if M is the identity."""
+        return MapL2() if self.matrix is None else super().for_maps()
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
         """The program of the matrix K M⁻¹ K."""

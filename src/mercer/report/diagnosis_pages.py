@@ -8,6 +8,7 @@ from mercer.plain_json import json_bytes
 from mercer.report.figures import denoised_picture, learning_picture
 from mercer.report.pages import Bar, bars, render, rounded, versions
 from mercer.workflows.diagnosing import DiagnosisResult
+from mercer.workflows.promises import CONFIDENCE
 
 _SHAPES = {"isotropic": "equal weights", "diagonal": "a weight for each column", "rotated": "weights and a rotation"}
 
@@ -27,7 +28,8 @@ def diagnosis_verdict(result: DiagnosisResult) -> str:
 
 def diagnosis_text(result: DiagnosisResult) -> str:
     """The verdict and its evidence, for a terminal."""
-    return "\n".join([diagnosis_verdict(result), *(f"- {rounded(line)}" for line in result.evidence)])
+    lines = [*result.evidence, *(() if result.outlook is None else result.outlook.lines)]
+    return "\n".join([diagnosis_verdict(result), *(f"- {rounded(line)}" for line in lines)])
 
 
 def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
@@ -52,6 +54,7 @@ def diagnosis_summary(result: DiagnosisResult, command: str) -> dict[str, Any]:
             "rows": curve.sizes, "errors": curve.errors.mean(axis=1), "rows_there_are": curve.n,
             "expected_now": curve.forecast(curve.n), "expected_with_twice_the_rows": curve.forecast(2 * curve.n),
         },
+        "promises": _promises(result),
         "columns": dict(result.columns), "table": result.problem.table.name, "target": result.problem.target.name,
         "n_rows": len(result.problem.rows), "n_columns": result.problem.X.shape[1],
         "notes": result.notes, "warnings": result.problem.warnings, "command": command, "versions": versions(),
@@ -73,9 +76,21 @@ def diagnosis_page(result: DiagnosisResult, command: str) -> bytes:
         curve=None if curve is None else learning_picture(curve),
         denoised=denoised_picture(result.model, result.problem.y[result.rows], result.problem.target),
         columns=bars(result.columns),
+        promises=[] if result.outlook is None else [_sentence(rounded(line)) for line in result.outlook.lines],
         command=command,
         versions=versions(),
     )
+
+
+def _promises(result: DiagnosisResult) -> dict[str, Any] | None:
+    outlook = result.outlook
+    if outlook is None:
+        return None
+    return {
+        "effective_dimension": outlook.effective_dimension, "rows": outlook.n,
+        "leave_one_out_error": outlook.left_out_error, "rows_to_hold_out": outlook.n_to_hold_out,
+        "confidence": CONFIDENCE,
+    }  # fmt: skip
 
 
 def _evidence(result: DiagnosisResult) -> list[str]:

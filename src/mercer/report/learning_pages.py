@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,10 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "kind": "machine", "partial": result.partial, "verdict": machine_verdict(result),
         "task": result.problem.target.task,
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
-        "n_held_out": result.held_out.height, "standard_errors_better_than_guessing": result.gain,
+        "n_held_out": result.held_out.height, "promise": _promise(result),
+        "leave_one_out_error": result.left_out_error,
+        "bounds": [] if result.bounds is None else [asdict(bound) for bound in result.bounds.bounds],
+        "standard_errors_better_than_guessing": result.gain,
         "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
         "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result),
         "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel),
@@ -64,6 +68,7 @@ def machine_verdict(result: MachineResult) -> str:
             f"{100 * (1 - result.error):.1f}% of held-out rows get the right {name} (guessing the largest class: "
             f"{100 * (1 - result.guess_error):.1f}%)."
         )
+    text += _promised(result)
     if np.isfinite(result.trees_error):
         trees = result.trees_error
         text += " Boosted trees (scikit-learn's HistGradientBoosting) have " + (
@@ -88,6 +93,31 @@ def machine_verdict(result: MachineResult) -> str:
     if np.isfinite(result.coverage):
         text += f" The band for {100 * (result.settings.band or 0):.3g}% holds {100 * result.coverage:.1f}% of them."
     return text
+
+
+def _promised(result: MachineResult) -> str:
+    """What can be promised of new rows, and the leave-one-out error, where they are known."""
+    text = "" if result.promise is None else f" Held-out rows: {result.promise.text}."
+    if _left_out(result):
+        text += f" Leave-one-out error of the stored machine: {_left_out(result)}."
+    return text
+
+
+def _left_out(result: MachineResult) -> str:
+    """The leave-one-out error, if it is known."""
+    if not np.isfinite(result.left_out_error):
+        return ""
+    error, target = result.left_out_error, result.problem.target
+    return f"± {error:.3g}{target.unit}" if target.classes is None else f"{100 * error:.1f}% wrong"
+
+
+def _promise(result: MachineResult) -> dict[str, Any] | None:
+    promise = result.promise
+    if promise is None:
+        return None
+    return {
+        "n_wrong": promise.n_wrong, "n": promise.n, "below": promise.bound, "confidence": promise.confidence,
+    }  # fmt: skip
 
 
 def _said_of_transform(result: MachineResult) -> str:
@@ -142,6 +172,7 @@ def machine_page(result: MachineResult, command: str) -> bytes:
         interval=interval is not None,
         confusion=confusion,
         classes=target.classes,
+        promised=_left_out(result),
         kernel=rounded(repr(result.kernel)),
         importance=_importance(result),
         effects=effects_picture(curves) if curves else None,

@@ -197,6 +197,20 @@ class LearningProblem:
         return cls(table, schema, learned, X, y, far, rows, [*table.notes, *notes], warned)
 
 
+def true_values(series: pl.Series, target: Target, conventions: Conventions) -> tuple[Array, Array]:
+    """What a column of new rows says of a target that was learned before, in the units of the table; and where it does.
+
+    Classes may be others than those that were learned.
+    """
+    if target.classes is not None:
+        values = np.array([text or "" for text in read_texts(series)], dtype=object)
+        return values, values != ""
+    is_text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    choice = text_choice(series.cast(pl.String), conventions) if is_text else None
+    numbers = read_numbers(series, None if choice is None else choice.format).values
+    return numbers, np.isfinite(numbers)
+
+
 def _read(series: pl.Series, task: str, conventions: Conventions) -> tuple[Array, Array, Target, list[str]]:
     """Values, which of them are known, the target, and what to say of it."""
     if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):

@@ -21,6 +21,7 @@ from mercer.tables.targets import LearningProblem
 from mercer.workflows.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
 from mercer.workflows.kernel_choice import EVALUATIONS, importance_of_columns, indicators
 from mercer.workflows.progress import Progress, Stages
+from mercer.workflows.promises import Outlook
 from mercer.workflows.verdicts import Verdict, judge
 
 # Rows whose components are looked at, and rows that the metric is refined on.
@@ -53,6 +54,8 @@ class DiagnosisResult:
         Errors on rows that were held out; None if there are too few rows, or if the work was cut short.
     judged : Verdict or None
         What they say.
+    outlook : Outlook or None
+        What can be promised of a machine with this kernel; None as `held_out`.
     columns : tuple of (str, float)
         How much the prediction changes with each column, in standard deviations of the target for one of the column;
         most first.
@@ -65,6 +68,7 @@ class DiagnosisResult:
     metric: LearnedMetric | None = None
     held_out: HeldOut | None = None
     judged: Verdict | None = None
+    outlook: Outlook | None = None
     columns: tuple[tuple[str, float], ...] = ()
     partial: bool = False
 
@@ -175,7 +179,10 @@ def _with_metric(first: DiagnosisResult, seed: int, stages: Stages) -> Diagnosis
     held_out = held_out_losses(problem, labels, parts, metrics, seed)
     stages.end()
     notes = [*first.notes, _held_out_note(parts, held_out)]
-    return replace(result, held_out=held_out, judged=judge(held_out, _noise(metric, labels)), notes=notes)
+    outlook = Outlook.of(metric, X[rows], labels.take(rows))
+    return replace(
+        result, outlook=outlook, held_out=held_out, judged=judge(held_out, _noise(metric, labels)), notes=notes
+    )
 
 
 def _learned(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

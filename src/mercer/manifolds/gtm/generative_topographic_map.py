@@ -22,7 +22,7 @@ from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
-from mercer.quantizers import Stopping
+from mercer.running import Stopping
 
 Array = NDArray[Any]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.kernels.tiles import run_threaded, threads_for
 from mercer.manifolds.latent.responsibilities import responsibilities
 from mercer.manifolds.latent.rows import Rows
-from mercer.quantizers import Descent, Stopping, descend
+from mercer.running import Run, Stopping, descend
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
@@ -109,7 +109,7 @@ class GridMixture:
         """Σ log p(x_i) and the logarithm of the prior, but for a constant."""
         return state.sums.log_likelihood - 0.5 * float(self.precisions @ np.sum(state.W**2, axis=1))
 
-    def fit(self, rows: Rows, W: Array, variance: float, stopping: Stopping) -> Descent[MixtureState]:
+    def fit(self, rows: Rows, W: Array, variance: float, stopping: Stopping) -> Run[MixtureState]:
         """EM from a start; the value of the descent is minus the log posterior per row, which never rises."""
         squared_norm, n = float(np.sum(rows.X**2)), len(rows)
         n_known = float(rows.X.size if rows.seen is None else rows.seen.sum())

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
 
-from mercer.kernels.blas import single_threaded_blas
 from mercer.manifolds.latent.maps import LatentMap
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import allowed_threads
+from mercer.threads import allowed_threads
 
 Array = NDArray[Any]
 

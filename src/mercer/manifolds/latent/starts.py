@@ -14,8 +14,8 @@ from sklearn.manifold import locally_linear_embedding
 from sklearn.utils.extmath import svd_flip
 
 from mercer.graphs import LaplacianEigenmaps, NeighbourSearch, parts_of, shortest_links
-from mercer.kernels.blas import single_threaded_blas
 from mercer.manifolds.latent.space import LatentSpace
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

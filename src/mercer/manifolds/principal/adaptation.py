@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.tiles import run_threaded
+from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
-from mercer.manifolds.principal.sparse import sparse_coefficients
-from mercer.quantizers.costs import Cost
+from mercer.regularizers.maps import as_map_penalty
+from mercer.threads import run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 T = TypeVar("T")
 
-REGULARIZERS = ("rkhs", "l1", "group_l1", "l2", "length")
 # Steps of an inner iteration between two projections.
 _INNER = 20
 # Sweeps of a lasso: between two projections, which will change again, and at first.
@@ -37,8 +35,8 @@ class Adaptation:
 
     For quadratic penalties min 1/m Σ_i Σ_c w_ic (x_ic - f_c(ζ_i))² + λ/2 Σ β², eq. (33) of [Smola2001]_ in the
     eigenbasis of K: (ΦᵀWΦ + λm/2 I) β = ΦᵀWx for each column; with `tangential` < 1 the residuals along the manifold,
-    which the next projection takes away, count only as much (the point-to-tangent step). For "l1" and "group_l1" the
-    lasso of eq. (34), Σ|α_jc| or Σ_j ||α_j|| times λ.
+    which the next projection takes away, count only as much (the point-to-tangent step). For penalties that are not
+    quadratic proximal steps, such as the lasso of eq. (34).
 
     Data enter as sums over blocks of rows. Memory: a few MiB, and the tangents of the rows in single precision, q times
     half the data, for steps with `tangential` < 1.
@@ -51,36 +49,26 @@ class Adaptation:
         The functions.
     penalty : float
         λ.
-    regularizer : {"rkhs", "length", "l2", "l1", "group_l1"}
-        The first three are quadratic in the coefficients; the basis makes the difference.
+    regularizer : {"rkhs", "length", "l2", "l1", "group_l1"}, Regularizer or MapPenalty
+        Ω. The first two words and the third are the same in terms of the features; the basis makes the difference.
     """
 
-    def __init__(self, rows: Rows, basis: LatentBasis, penalty: float, regularizer: str = "rkhs"):
+    def __init__(self, rows: Rows, basis: LatentBasis, penalty: float, regularizer: Any = "rkhs"):
         self._rows, self._basis = rows, basis
-        self._penalty, self._regularizer = penalty, regularizer
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether the penalty is a sum of squares."""
-        return self._regularizer not in ("l1", "group_l1")
+        self._penalty, self._regularizer = penalty, as_map_penalty(regularizer)
 
     def penalty_of(self, f: LatentMap) -> float:
-        """What the map costs: λ/2 ||f||², or λ Σ|α|, or λ Σ_j ||α_j||."""
-        r = self._basis.n_features
-        if self._regularizer == "l1":
-            return self._penalty * float(np.abs(f.alpha).sum())
-        if self._regularizer == "group_l1":
-            return self._penalty * float(np.linalg.norm(f.alpha, axis=1).sum())
-        return self._penalty / 2 * float(np.sum(f.coefficients[:r] ** 2))
+        """What the map costs: λ Ω(f)."""
+        return self._penalty * self._regularizer.value(f.coefficients[: self._basis.n_features])
 
-    def solve(self, Z: Array, cost: Cost, f: LatentMap | None = None, *, tangential: float = 1.0) -> LatentMap:
+    def solve(self, Z: Array, cost: RowLoss, f: LatentMap | None = None, *, tangential: float = 1.0) -> LatentMap:
         """The best map for these projections, or for a cost that is not squared one that is better than f.
 
         Parameters
         ----------
         Z : array of shape (m, q)
             Where the rows are projected to.
-        cost : Cost
+        cost : RowLoss
             Replaced by the parabola above it that touches it at the residuals of f.
         f : LatentMap, optional
             The present map; None if there is none yet.
@@ -88,11 +76,11 @@ class Adaptation:
             Weight of residuals along the manifold.
         """
         system = _Sums(self._rows, self._basis, Z, cost, f)
-        G, C = system.normal_equations(largest=not self.is_quadratic)
+        G, C = system.normal_equations(largest=not self._regularizer.quadratic)
         system.discount_tangents(1.0 - tangential)
         exact = tangential == 1.0 and not system.by_entries
         start = np.zeros_like(C) if f is None else f.coefficients
-        if not self.is_quadratic:
+        if not self._regularizer.quadratic:
             n_iter = 1 if exact or (tangential == 1.0 and f is not None) else _INNER
             return self._basis.map_of(self._sparse(system, G, C, start, n_iter, _ALL if f is None else _FEW))
         ridge = self._ridge(G)
@@ -109,11 +97,10 @@ class Adaptation:
         points uphill.
         """
         lam, r = self._penalty * len(self._rows) / 2, self._basis.n_features
-        options: Any = {"group": self._regularizer == "group_l1", "sweeps": sweeps}
         B, Y, t = system.right_side(C), V, 1.0
         for _ in range(n_iter):
             target = B - system.product(Y) + G @ Y
-            new = sparse_coefficients(G, target, lam, r, start=V, **options)
+            new = self._regularizer.minimise(G, target, lam, r, V, sweeps)
             t = 1.0 if np.vdot(Y - new, G @ (new - V)) > 0 else t
             faster = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             Y, V, t = new + (t - 1.0) / faster * (new - V), new, faster
@@ -129,7 +116,7 @@ class Adaptation:
 class _Sums:
     """ΦᵀWΦ, ΦᵀWX and products with the matrix of the system, block by block."""
 
-    def __init__(self, rows: Rows, basis: LatentBasis, Z: Array, cost: Cost, f: LatentMap | None):
+    def __init__(self, rows: Rows, basis: LatentBasis, Z: Array, cost: RowLoss, f: LatentMap | None):
         self._rows, self._basis, self._Z, self._cost, self._f = rows, basis, Z, cost, f
         self._discount = 0.0
         width = max(len(basis.nodes), rows.X.shape[1])

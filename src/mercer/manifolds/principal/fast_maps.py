@@ -15,7 +15,7 @@ from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.soft import soft_map
-from mercer.quantizers import Stopping
+from mercer.running import Stopping
 
 Array = NDArray[Any]
 

@@ -2,69 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import NDArray
-from tqdm import tqdm
 
-from mercer.kernels.blas import single_threaded_blas
+from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.adaptation import Adaptation
+from mercer.manifolds.principal.problem import ManifoldProblem
 from mercer.manifolds.principal.projection import Projection, project, residuals_at
-from mercer.quantizers.costs import Cost, SquaredCost
+from mercer.manifolds.principal.result import Callback, ManifoldFit
+from mercer.manifolds.principal.solver import ManifoldSolver
+from mercer.running import Iterates, Run, Status, Step, Stopping
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
-Status = Literal["optimal", "max_iter", "interrupted"]
-
-# The weight of residuals along the manifold: at first, at least, and how it changes after a success and a failure.
-_FIRST_WEIGHT, _LEAST_WEIGHT, _BOLDER, _SHYER = 0.1, 1e-3, 0.3, 10.0
-# Steps of a projection between two adaptations, and the gain as a share of the cost that is worth another.
-_ROUGHLY: Any = {"n_starts": 1, "max_steps": 15, "tol": 1e-7}
-# Gains below the tolerance in a row that end a fit.
-_PATIENCE = 3
 
 
 @dataclass(frozen=True)
-class ManifoldFit:
-    """A fitted manifold.
+class AlternationTuning:
+    """Numbers of `Alternation`, set by the fits of `benchmarks/manifolds.py`.
 
     Attributes
     ----------
-    map : LatentMap
-        f, its nodes (`map.basis.nodes`) and coefficients (`map.alpha`, `map.gamma`).
-    Z : array of shape (m, q)
-        Projections of the rows.
-    costs : array of shape (m,)
-        c(x_i, f(ζ_i)).
-    objective : float
-        R_reg = mean of the costs + penalty of f.
-    history : list of float
-        R_reg at the start and after each iteration: it never rises.
-    n_iter : int
-        Number of iterations.
-    status : {"optimal", "max_iter", "interrupted"}
-        How it ended.
-    penalty : float
-        λ.
-    cost : Cost
-        c.
+    first_weight, least_weight : float
+        The weight of residuals along the manifold, at first and at the least.
+    bolder, shyer : float
+        Its factors after a success and after a failure.
+    patience : int
+        Number of gains below the tolerance in a row that end a fit.
+    steps, tol : int, float
+        Of a projection between two adaptations: most steps, and the gain as a share of the cost that is worth another.
     """
 
+    first_weight: float = 0.1
+    least_weight: float = 1e-3
+    bolder: float = 0.3
+    shyer: float = 10.0
+    patience: int = 3
+    steps: int = 15
+    tol: float = 1e-7
+
+
+_TUNING = AlternationTuning()
+
+
+class Alternation(ManifoldSolver):
+    """Projection of the rows and adaptation of the map in turns.
+
+    Each iteration adapts the map with residuals along the manifold weighed by some μ ≤ 1, and projects all rows again.
+    If R_reg fell the step is kept and the next one is bolder (smaller μ), else it is taken back and μ grows, as in
+    Levenberg's method; at μ = 1 both halves of the iteration decrease R_reg by themselves.
+    """
+
+    name = "alternation"
+
+    def refusal(self, problem: ManifoldProblem) -> None:
+        """There is none: it takes every cost, every penalty, and missing entries."""
+
+    def _solve(
+        self, problem: ManifoldProblem, start: Any, stopping: Stopping, callback: Callback | None
+    ) -> ManifoldFit:
+        def tell(n_iter: int, state: _State) -> Any:
+            return n_iter > 0 and callback is not None and callback(n_iter, state.fit(run, Status.MAX_ITER))
+
+        run = Run[_State](replace(stopping, tol=-1.0), "Principal manifold", tell=tell)
+        with single_threaded_blas, run:  # once, since to set the limit takes longer than a small product
+            run.follow(_iterates(problem, start, stopping.tol))
+        if run.last is None:
+            raise KeyboardInterrupt
+        with single_threaded_blas:
+            return run.last.state.finished().fit(run, run.status)
+
+
+def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterates[_State]:
+    """Iterates whose values never rise, until `patience` of them in a row gain too little, or none is left."""
+    state = _State.first(problem, start)
+    weight, n_small = _TUNING.first_weight, 0
+    yield Step(state, state.value)
+    while True:
+        new = state.advanced(weight)
+        gain = state.value - new.value
+        if gain >= 0.0:
+            state, n_small = new, n_small + 1 if gain <= tol * new.value else 0
+            has_converged = n_small >= _TUNING.patience
+            yield Step(state, state.value, Status.OPTIMAL if has_converged else None)
+            weight = max(_TUNING.least_weight, weight * _TUNING.bolder)
+        elif weight == 1.0:
+            return None
+        else:
+            weight = min(1.0, weight * _TUNING.shyer)
+
+
+@dataclass(frozen=True)
+class _State:
+    """A map, the projections on it, and R_reg with a cost that may be smoothed."""
+
+    problem: ManifoldProblem
+    cost: RowLoss
     map: LatentMap
-    Z: Array
-    costs: Array
-    objective: float
-    history: list[float]
-    n_iter: int
-    status: Status
-    penalty: float
-    cost: Cost
+    projection: Projection
+
+    @classmethod
+    def first(cls, problem: ManifoldProblem, start: Any) -> _State:
+        """Adapt a map to the start, and project on it."""
+        rows = problem.rows
+        if isinstance(start, ManifoldFit):
+            start = start.Z if len(start.Z) == len(rows) else start.map
+        if isinstance(start, LatentMap):
+            start = _roughly_projected(rows, start).Z
+        start = problem.basis.space.inside(start)
+        f = _adaptation(problem).solve(start, SquaredRows())
+        cost = problem.cost.scaled_to(residuals_at(rows, f, start))
+        return cls(problem, cost, f, _roughly_projected(rows, f, cost, start))
+
+    @property
+    def value(self) -> float:
+        """R_reg."""
+        return float(self.projection.costs.mean()) + _adaptation(self.problem).penalty_of(self.map)
+
+    def advanced(self, weight: float) -> _State:
+        """One iteration; the cost may become sharper."""
+        Z = self.projection.Z
+        f = _adaptation(self.problem).solve(Z, self.cost, self.map, tangential=weight)
+        cost = self.cost.annealed()
+        return replace(self, map=f, projection=_roughly_projected(self.problem.rows, f, cost, Z), cost=cost)
+
+    def finished(self) -> _State:
+        """Project to the last digit, from several starts."""
+        cost = self.cost.exact()
+        return replace(
+            self, projection=project(self.problem.rows, self.map, cost=cost, start=self.projection.Z), cost=cost
+        )
+
+    def fit(self, run: Run[_State], status: Status) -> ManifoldFit:
+        """What is handed out."""
+        history = [*run.history[:-1], self.value]
+        return ManifoldFit(
+            self.map, self.projection.Z, self.projection.costs, self.value, history, run.n_iter, status,
+            self.problem.penalty, self.cost,
+        )  # fmt: skip
 
 
-Callback = Callable[[int, ManifoldFit], Any]
+def _adaptation(problem: ManifoldProblem) -> Adaptation:
+    return Adaptation(problem.rows, problem.basis, problem.penalty, problem.regularizer)
+
+
+def _roughly_projected(rows: Rows, f: LatentMap, cost: RowLoss | None = None, start: Array | None = None) -> Projection:
+    return project(rows, f, cost=cost, start=start, n_starts=1, max_steps=_TUNING.steps, tol=_TUNING.tol)
 
 
 def fit_manifold(
@@ -73,8 +161,8 @@ def fit_manifold(
     basis: LatentBasis,
     penalty: float,
     *,
-    cost: Cost | None = None,
-    regularizer: str = "rkhs",
+    cost: Any = "squared",
+    regularizer: Any = None,
     max_iter: int = 200,
     tol: float = 1e-5,
     verbose: bool = False,
@@ -82,9 +170,7 @@ def fit_manifold(
 ) -> ManifoldFit:
     """Minimise R_reg = 1/m Σ_i min_z c(x_i, f(z)) + λ/2 ||f||² over the maps f of a basis, from a start.
 
-    Each iteration adapts the map with residuals along the manifold weighed by some μ ≤ 1, and projects all rows again.
-    If R_reg fell the step is kept and the next one is bolder (smaller μ), else it is taken back and μ grows, as in
-    Levenberg's method; at μ = 1 both halves of the iteration decrease R_reg by themselves.
+    By `Alternation`: projection of the rows and adaptation of the map in turns.
 
     Parameters
     ----------
@@ -97,11 +183,11 @@ def fit_manifold(
         The functions that f is made of.
     penalty : float
         λ > 0.
-    cost : Cost
-        By default squared.
-    regularizer : {"rkhs", "length", "l2", "l1", "group_l1"}
-        See `Adaptation`. "length" is "rkhs" with the kernel `Length`; "l2", "l1" and "group_l1" need a basis that is
-        not whitened.
+    cost : {"squared", "l1", "huber"}, Loss or RowLoss
+        See `as_row_loss`.
+    regularizer : {"rkhs", "length", "l2", "l1", "group_l1"}, Regularizer or MapPenalty, optional
+        See `as_map_penalty`; by default "rkhs" for a whitened basis, and else "l2". "length" is "rkhs" with the kernel
+        `Length`; "l2", "l1" and "group_l1" need a basis that is not whitened.
     max_iter : int
         Most iterations.
     tol : float
@@ -128,10 +214,8 @@ def fit_manifold(
     >>> bool(fit.costs.mean() < 1e-5), all(np.diff(fit.history) <= 0)
     (True, True)
     """
-    rows = X if isinstance(X, Rows) else Rows(X)
-    with single_threaded_blas:  # once, since to set the limit takes longer than a small product
-        state = _State.first(rows, start, basis, penalty, SquaredCost() if cost is None else cost, regularizer)
-        return _improved(state, max_iter, tol, verbose, callback)
+    problem = ManifoldProblem.of(X, basis, penalty, cost, regularizer)
+    return Alternation().solve(problem, start, Stopping(tol, max_iter, verbose=verbose), callback)
 
 
 def fit_path(
@@ -148,90 +232,3 @@ def fit_path(
         if fits[-1].status == "interrupted":
             break
     return fits
-
-
-def _improved(state: _State, max_iter: int, tol: float, verbose: bool, callback: Callback | None) -> ManifoldFit:
-    """Iterate from a state to the end."""
-    weight, small_gains = _FIRST_WEIGHT, 0
-    status: Status = "max_iter"
-    progress = tqdm(total=max_iter, desc="Principal manifold", disable=not verbose)
-    try:
-        while len(state.history) <= max_iter:
-            new = state.advanced(weight)
-            gain = state.objective - new.objective
-            if gain >= 0.0:
-                state = new
-                small_gains = small_gains + 1 if gain <= tol * state.objective else 0
-                progress.update()
-                if callback is not None and callback(len(state.history) - 1, state.fit("max_iter")):
-                    raise KeyboardInterrupt
-            if small_gains >= _PATIENCE or (gain < 0.0 and weight == 1.0):
-                status = "optimal"
-                break
-            weight = min(1.0, weight * _SHYER) if gain < 0.0 else max(_LEAST_WEIGHT, weight * _BOLDER)
-    except KeyboardInterrupt:
-        status = "interrupted"
-    finally:
-        progress.close()
-    return state.finished().fit(status)
-
-
-@dataclass(frozen=True)
-class _State:
-    """A map, the projections on it, and its value."""
-
-    rows: Rows
-    adaptation: Adaptation
-    penalty: float
-    cost: Cost
-    map: LatentMap
-    projection: Projection
-    history: tuple[float, ...]
-
-    @classmethod
-    def first(cls, rows: Rows, start: Any, basis: LatentBasis, penalty: float, cost: Cost, regularizer: str) -> _State:
-        """Adapt a map to the start, and project on it."""
-        adaptation = Adaptation(rows, basis, penalty, regularizer)
-        if isinstance(start, ManifoldFit):
-            start = start.Z if len(start.Z) == len(rows) else start.map
-        if isinstance(start, LatentMap):
-            start = project(rows, start, **_ROUGHLY).Z
-        start = basis.space.inside(start)
-        f = adaptation.solve(start, SquaredCost())
-        cost = cost.scaled_to(residuals_at(rows, f, start))
-        projection = project(rows, f, cost=cost, start=start, **_ROUGHLY)
-        state = cls(rows, adaptation, penalty, cost, f, projection, ())
-        return replace(state, history=(state.value(projection, f),))
-
-    def value(self, projection: Projection, f: LatentMap) -> float:
-        """R_reg."""
-        return float(projection.costs.mean()) + self.adaptation.penalty_of(f)
-
-    @property
-    def objective(self) -> float:
-        """The present R_reg."""
-        return self.history[-1]
-
-    def advanced(self, weight: float) -> _State:
-        """One iteration; the cost may become sharper."""
-        f = self.adaptation.solve(self.projection.Z, self.cost, self.map, tangential=weight)
-        cost = self.cost.annealed()
-        projection = project(self.rows, f, cost=cost, start=self.projection.Z, **_ROUGHLY)
-        return replace(
-            self, map=f, projection=projection, cost=cost, history=(*self.history, self.value(projection, f))
-        )
-
-    def finished(self) -> _State:
-        """Project to the last digit, from several starts."""
-        cost = self.cost.exact()
-        projection = project(self.rows, self.map, cost=cost, start=self.projection.Z)
-        return replace(
-            self, projection=projection, cost=cost, history=(*self.history[:-1], self.value(projection, self.map))
-        )
-
-    def fit(self, status: Status) -> ManifoldFit:
-        """What is handed out."""
-        return ManifoldFit(
-            self.map, self.projection.Z, self.projection.costs, self.objective, list(self.history),
-            len(self.history) - 1, status, self.penalty, self.cost,
-        )  # fmt: skip

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.kernels.blas import single_threaded_blas
-from mercer.kernels.tiles import run_threaded
+from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rows import Rows
-from mercer.quantizers.costs import Cost, SquaredCost
+from mercer.threads import run_threaded, single_threaded_blas
 
 Array = NDArray[Any]
 
@@ -31,7 +30,7 @@ def project(
     rows: Rows,
     f: LatentMap,
     *,
-    cost: Cost | None = None,
+    cost: RowLoss | None = None,
     start: Array | None = None,
     n_starts: int = 8,
     max_steps: int = 100,
@@ -49,7 +48,7 @@ def project(
         The data, which may have missing entries: then the distance is that in the others.
     f : LatentMap
         The map.
-    cost : Cost
+    cost : RowLoss
         By default squared.
     start : array of shape (m, q), optional
         Points to start from, too: no row ends with a larger cost than at its own.
@@ -65,7 +64,7 @@ def project(
     Projection
         Points and costs. Memory beyond these: a few MiB for each thread.
     """
-    cost = SquaredCost() if cost is None else cost
+    cost = SquaredRows() if cost is None else cost
     search = _Search(f)
     Z, costs = np.empty((len(rows), f.basis.space.n_dims)), np.empty(len(rows))
 
@@ -127,7 +126,7 @@ class _Search:
 class _Descent:
     """Damped Gauss-Newton for many pairs of a row and a point at once."""
 
-    def __init__(self, rows: Rows, f: LatentMap, cost: Cost, index: Array, Z: Array):
+    def __init__(self, rows: Rows, f: LatentMap, cost: RowLoss, index: Array, Z: Array):
         self._rows, self._f, self._cost = rows, f, cost
         self.index, self.Z = index, Z
         F, self._T = f.with_tangents(Z)

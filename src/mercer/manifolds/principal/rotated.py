@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rotation import Rotation
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.density import ManifoldDensity
-from mercer.manifolds.principal.fitting import Callback, ManifoldFit
 from mercer.manifolds.principal.projection import Projection, project
-from mercer.quantizers.costs import Cost
+from mercer.manifolds.principal.result import Callback, ManifoldFit
 
 Array = NDArray[Any]
 
@@ -50,7 +50,7 @@ def lifting(rotation: Rotation, callback: Callback | None, rest: Array) -> Callb
     )
 
 
-def project_rotated(rotation: Rotation, rows: Rows, f: LatentMap, cost: Cost | None = None) -> Projection:
+def project_rotated(rotation: Rotation, rows: Rows, f: LatentMap, cost: RowLoss | None = None) -> Projection:
     """Projections of rows on a map to all columns: complete rows by their components, which takes less time."""
     if rotation.components is None:
         return project(rows, f, cost=cost)

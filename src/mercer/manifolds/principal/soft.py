@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.kernels.blas import single_threaded_blas
+from mercer.losses.rows import SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
-from mercer.manifolds.principal.adaptation import Adaptation
 from mercer.manifolds.principal.density import Cells, CellSums, ManifoldDensity
-from mercer.manifolds.principal.fitting import Callback, ManifoldFit, Status, fit_manifold
+from mercer.manifolds.principal.fitting import fit_manifold
+from mercer.manifolds.principal.problem import ManifoldProblem
 from mercer.manifolds.principal.projection import project
-from mercer.quantizers import Stopping, descend
-from mercer.quantizers.costs import SquaredCost
+from mercer.manifolds.principal.result import Callback, ManifoldFit
+from mercer.manifolds.principal.solver import ManifoldSolver
+from mercer.running import Run, Status, Stopping, descent
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 
@@ -38,8 +40,8 @@ class SoftMap:
     ----------
     map, density : LatentMap, ManifoldDensity
         f, and the density with its s².
-    history, status : list of float, str
-        The objective, which never rises, and how it ended: "optimal", "max_iter" or "interrupted".
+    history, status : list of float, Status
+        The objective, which never rises, and how it ended.
     posterior : object
         What the rows say of the cells, to go on from.
     """
@@ -47,7 +49,7 @@ class SoftMap:
     map: LatentMap
     density: ManifoldDensity
     history: list[float]
-    status: Any
+    status: Status
     posterior: Any
 
 
@@ -95,7 +97,7 @@ def soft_map(
     >>> from mercer.datasets import make_arc
     >>> from mercer.kernels import Gaussian
     >>> from mercer.manifolds import LatentBasis, LatentSpace, fit_manifold, soft_map
-    >>> from mercer.quantizers import Stopping
+    >>> from mercer.running import Stopping
     >>> X, t = make_arc(300, angle=4.0, noise=0.3, random_state=0)
     >>> basis = LatentBasis(LatentSpace(("interval",)), Gaussian(0.5), sides=(7,))
     >>> hard = fit_manifold(X, t[:, None] / 2 - 1, basis, penalty=1e-3)
@@ -107,17 +109,70 @@ def soft_map(
     offset = X.mean(axis=0)
     rows = Rows(X - offset)
     with single_threaded_blas:  # once, since to set the limit takes longer than a small product
-        em = _ExpectationMaximisation(rows, basis, penalty)
+        em = _Steps(rows, basis, penalty)
         state, value = em.first(start, offset, variance)
         if isinstance(start, LatentMap) and start.basis != basis:
             # The value of the start is no bound: its norm is that of another basis.
             state, value = em.step(state)
-        told = None if tell is None else lambda iteration, state: tell(iteration, _moved(state.map, offset))
-        step = em.leap if accelerated else em.step
-        run = descend(state, value, step, stopping, name="Soft manifold", scale=1.0, tell=told)
+
+        def told(iteration: int, state: _State) -> Any:
+            return iteration > 0 and tell is not None and tell(iteration, _moved(state.map, offset))
+
+        with Run[_State](stopping, "Soft manifold", scale=1.0, tell=told) as run:
+            run.follow(descent(state, value, em.leap if accelerated else em.step))
     cells = run.state.density.cells
     density = ManifoldDensity(replace(cells, centre=cells.centre + offset), run.state.density.variance)
     return SoftMap(_moved(run.state.map, offset), density, run.history, run.status, run.state)
+
+
+@dataclass(frozen=True)
+class ExpectationMaximisation(ManifoldSolver):
+    """EM for the density that a manifold implies, see `soft_map`, and then the projections of the rows.
+
+    The history is that of EM, which is -1/m Σ log p(x_i) + λ/(2 s²) Ω(f); the callback is told of R_reg.
+
+    Parameters
+    ----------
+    variance : float, optional
+        s² to start from a map with; by default the most likely one.
+    accelerated : bool
+        Whether an iteration is two steps of EM and an extrapolation from them.
+    """
+
+    name = "expectation_maximisation"
+    variance: float | None = None
+    accelerated: bool = True
+
+    def refusal(self, problem: ManifoldProblem) -> str | None:
+        """It is for normal noise, normal priors and complete rows."""
+        if problem.cost != SquaredRows():
+            return "its cost is not the negative log-likelihood of normal noise; choose the cost 'squared'"
+        if not problem.regularizer.quadratic:
+            return "its regularizer is not quadratic; choose 'rkhs'"
+        return None if problem.rows.seen is None else "its rows have missing entries; fill them first"
+
+    def _solve(
+        self, problem: ManifoldProblem, start: Any, stopping: Stopping, callback: Callback | None
+    ) -> ManifoldFit:
+        rows, basis = problem.rows, problem.basis
+
+        def fit_of(f: LatentMap, history: list[float] | None, n_iter: int, status: Status) -> ManifoldFit:
+            found = project(rows, f)
+            norm = problem.regularizer.value(f.coefficients[: basis.n_features])
+            objective = float(found.costs.mean()) + problem.penalty * norm
+            return ManifoldFit(
+                f, found.Z, found.costs, objective, history or [objective], n_iter, status, problem.penalty,
+                problem.cost,
+            )  # fmt: skip
+
+        def tell(iteration: int, f: LatentMap) -> Any:
+            return callback is not None and callback(iteration, fit_of(f, None, iteration, Status.MAX_ITER))
+
+        soft = soft_map(
+            rows.X, start, basis, problem.penalty, stopping,
+            variance=self.variance, accelerated=self.accelerated, tell=tell,
+        )  # fmt: skip
+        return fit_of(soft.map, soft.history, len(soft.history) - 1, soft.status)
 
 
 def soft_fit(
@@ -129,24 +184,9 @@ def soft_fit(
     callback: Callback | None = None,
     variance: float | None = None,
 ) -> ManifoldFit:
-    """The map of `soft_map`, by its parameters, with the projections of the rows on it; its history is that of EM.
-
-    The callback is that of `fit_manifold`, and has rows projected after each iteration; it is told only R_reg.
-    """
-    rows = Rows(X)
-
-    def fit_of(f: LatentMap, history: list[float] | None, n_iter: int, status: Status) -> ManifoldFit:
-        projection = project(rows, f)
-        objective = float(projection.costs.mean()) + Adaptation(rows, basis, penalty).penalty_of(f)
-        return ManifoldFit(
-            f, projection.Z, projection.costs, objective, history or [objective], n_iter, status, penalty, SquaredCost()
-        )
-
-    def tell(iteration: int, f: LatentMap) -> Any:
-        return callback is not None and callback(iteration, fit_of(f, None, iteration, "max_iter"))
-
-    soft = soft_map(X, start, basis, penalty, stopping, variance=variance, accelerated=True, tell=tell)
-    return fit_of(soft.map, soft.history, len(soft.history) - 1, soft.status)
+    """The fit by `ExpectationMaximisation`, with the parameters of `soft_map`."""
+    problem = ManifoldProblem.of(X, basis, penalty)
+    return ExpectationMaximisation(variance).solve(problem, start, stopping, callback)
 
 
 def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> ManifoldFit:
@@ -166,7 +206,7 @@ def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> M
     >>> from mercer.datasets import make_arc
     >>> from mercer.kernels import Gaussian
     >>> from mercer.manifolds import LatentBasis, LatentSpace, fit_manifold, hard_end, soft_fit
-    >>> from mercer.quantizers import Stopping
+    >>> from mercer.running import Stopping
     >>> X, t = make_arc(500, angle=4.0, noise=0.1, random_state=0)
     >>> basis = LatentBasis(LatentSpace(("interval",)), Gaussian(0.5), sides=(7,))
     >>> start = fit_manifold(X, t[:, None] / 2 - 1, basis, penalty=1e-3).map
@@ -179,7 +219,7 @@ def hard_end(X: Array, soft: ManifoldFit, callback: Callback | None = None) -> M
         return callback is not None and callback(soft.n_iter + iteration, fit)
 
     end = fit_manifold(X, soft, soft.map.basis, soft.penalty, max_iter=_LAST, callback=tell)
-    status = end.status if end.status == "interrupted" else soft.status
+    status = end.status if end.status == Status.INTERRUPTED else soft.status
     return replace(end, history=soft.history, n_iter=soft.n_iter, status=status)
 
 
@@ -211,7 +251,7 @@ class _State:
         return moments, totals
 
 
-class _ExpectationMaximisation:
+class _Steps:
     """Within a cell, f(z_g + e) = (φ_g + Σ_a e_a φ_ga) W is linear in W, also for a place e that is not known."""
 
     def __init__(self, rows: Rows, basis: LatentBasis, penalty: float):

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.starts import STARTS, start_coordinates
-from mercer.manifolds.principal.fitting import ManifoldFit, fit_manifold
+from mercer.manifolds.principal.fitting import fit_manifold
+from mercer.manifolds.principal.result import ManifoldFit
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -50,4 +52,4 @@ def best_start(
             raise
         interrupted = True
     best = min(fits, key=lambda method: fits[method].objective)
-    return best, replace(fits[best], status="interrupted") if interrupted else fits[best]
+    return best, replace(fits[best], status=Status.INTERRUPTED) if interrupted else fits[best]

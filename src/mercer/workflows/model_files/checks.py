@@ -21,6 +21,7 @@ from mercer.graphs import LaplacianEigenmaps, NeighbourAffinity, NeighbourSearch
 from mercer.graphs.brute import BruteForce
 from mercer.graphs.searches import Approximate, Tree
 from mercer.losses import Hinge, Logistic, SquaredHinge
+from mercer.losses.rows import SquaredRows
 from mercer.machines import CellMachine, QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.calibration import Calibration
 from mercer.machines.parametric import ParametricPart
@@ -35,13 +36,12 @@ from mercer.manifolds import (
 )
 from mercer.manifolds.latent.rotation import Rotation
 from mercer.manifolds.latent.space import TOPOLOGIES
-from mercer.manifolds.principal.fitting import ManifoldFit
+from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS, LatentDensity
 from mercer.manifolds.ukr.rows import DataRows
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.tuning import TUNING
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.quantizers.costs import SquaredCost
 from mercer.tables.memory import refuse_if_too_large
 from mercer.workflows.model_files.archives import Refused
 from mercer.workflows.model_files.cell_checks import check_cells
@@ -141,11 +141,15 @@ def _manifold(manifold: PrincipalManifold, d: int, q: int) -> None:
     floats(manifold, "_origin", d)
     if not hasattr(manifold, "_rotation"):
         manifold._rotation = Rotation()  # the first model files had none
+    if not hasattr(manifold, "kind_"):  # as in files of format 1
+        penalty, init = getattr(manifold, "penalty_", None), getattr(manifold, "init_", None)
+        manifold.kind_ = "mean" if init == "mean" else "pca" if init == "pca" and penalty != penalty else "manifold"
+    equal(manifold, "kind_", "manifold", "pca", "mean")
     if attribute(part(manifold, "_rotation", Rotation), "components") is not None:
         floats(manifold._rotation, "components", None, d)
     floats(manifold, "embedding_", None, q)
     fit = part(manifold, "fit_", ManifoldFit)
-    part(fit, "cost", SquaredCost)
+    part(fit, "cost", SquaredRows)
     f = part(fit, "map", LatentMap)
     n_nodes, n_features, n_polynomials = _basis(part(f, "basis", LatentBasis), q)
     floats(f, "alpha", n_nodes, d)

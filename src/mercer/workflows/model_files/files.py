@@ -65,7 +65,7 @@ TRUSTED = (
     "mercer.machines.classifier.SupportVectorClassifier",
     "mercer.machines.parametric.ParametricPart", "mercer.machines.regressor.SupportVectorRegressor",
     "mercer.manifolds.principal.density.Cells", "mercer.manifolds.principal.density.ManifoldDensity",
-    "mercer.manifolds.principal.fitting.ManifoldFit", "mercer.manifolds.latent.maps.LatentBasis",
+    "mercer.manifolds.principal.result.ManifoldFit", "mercer.manifolds.latent.maps.LatentBasis",
     "mercer.manifolds.latent.maps.LatentMap", "mercer.manifolds.latent.space.LatentSpace",
     "mercer.manifolds.principal.principal_manifold.PrincipalManifold", "mercer.manifolds.latent.rotation.Rotation",
     "mercer.manifolds.latent.tables.Tables",  # of the first files; no model uses it
@@ -76,7 +76,7 @@ TRUSTED = (
     "mercer.manifolds.ukr.quartic.NeighbourPairs", "mercer.manifolds.ukr.targets.GramTargets",
     "mercer.manifolds.ukr.targets.VectorTargets",
     "mercer.manifolds.unsupervised_kernel_regression.UnsupervisedKernelRegression",
-    "mercer.quantizers.costs.SquaredCost",
+    "mercer.losses.rows.SquaredRows",
     "mercer.problems.values.Certificate", "mercer.problems.values.Iterate", "mercer.solvers.result.SolverResult",
     "mercer.solvers.conjugate_gradients.ConjugateGradients", "mercer.solvers.interior_point.method.InteriorPoint",
     "mercer.solvers.least_squares.LeastSquares", "mercer.solvers.linear_program.LinearProgram",

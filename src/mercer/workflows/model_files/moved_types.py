@@ -9,12 +9,13 @@ _ROOM = "mercer.manifolds"
 MOVED = {
     f"{_ROOM}.density.Cells": f"{_ROOM}.principal.density.Cells",
     f"{_ROOM}.density.ManifoldDensity": f"{_ROOM}.principal.density.ManifoldDensity",
-    f"{_ROOM}.fitting.ManifoldFit": f"{_ROOM}.principal.fitting.ManifoldFit",
+    f"{_ROOM}.fitting.ManifoldFit": f"{_ROOM}.principal.result.ManifoldFit",
     f"{_ROOM}.latent_map.LatentBasis": f"{_ROOM}.latent.maps.LatentBasis",
     f"{_ROOM}.latent_map.LatentMap": f"{_ROOM}.latent.maps.LatentMap",
     f"{_ROOM}.latent_space.LatentSpace": f"{_ROOM}.latent.space.LatentSpace",
     f"{_ROOM}.principal_manifold.PrincipalManifold": f"{_ROOM}.principal.principal_manifold.PrincipalManifold",
     f"{_ROOM}.rotation.Rotation": f"{_ROOM}.latent.rotation.Rotation",
+    "mercer.quantizers.costs.SquaredCost": "mercer.losses.rows.SquaredRows",
     f"{_ROOM}.tables.Tables": f"{_ROOM}.latent.tables.Tables",
     f"{_ROOM}.ukr.objective.LatentObjective": f"{_ROOM}.ukr.density_kernels.LatentDensity",
 }

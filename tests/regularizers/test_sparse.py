@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.manifolds import sparse_coefficients
+from mercer.regularizers import sparse_coefficients
 
 
 def sums(m=200, M=12, d=3, seed=0):

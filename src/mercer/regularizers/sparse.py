@@ -40,12 +40,12 @@ def sparse_coefficients(
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.manifolds import sparse_coefficients
+    >>> from mercer.regularizers import sparse_coefficients
     >>> sparse_coefficients(np.eye(2), np.array([[3.0], [0.5]]), 1.0, 2, group=False)
     array([[2.],
            [0.]])
     """
-    from mercer.manifolds.principal.sparse_numba import descend
+    from mercer.regularizers.sparse_numba import descend
 
     V = np.zeros_like(C) if start is None else start.copy()
     descend(G, C, float(lam), n_penalised, group, _TOLERANCE * float(np.abs(C).max()), sweeps, V)
