@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.threads import run_threaded, single_threaded_blas
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
