@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo examples test test-all check bench clean
+.PHONY: demo examples test test-all test-uncompiled check bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,13 @@ test: $(VENV)/.ready-test
 
 test-all: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" --cov --cov-report=term
+
+# Loops that are compiled otherwise run as Python, so that coverage sees their lines: small tests, since that is slow.
+test-uncompiled: export NUMBA_DISABLE_JIT = 1
+test-uncompiled: export OPENBLAS_NUM_THREADS = 1
+
+test-uncompiled: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -n auto -m "uncompiled and not slow" --cov --cov-report=term
 
 check: $(VENV)/.ready-test
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
@@ -24,6 +24,8 @@ from numba.np.numpy_support import as_dtype
 
 from mercer.compiling import tell_of_compilation
 
+# Whether functions are compiled at all: not after NUMBA_DISABLE_JIT=1, so that coverage sees their lines.
+IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 # Options of all compiled functions, of those whose sums may be reordered, and of those that never see NaN either.
 PLAIN: Any = {"nogil": True, "error_model": "numpy"}
 FAST: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz"}}

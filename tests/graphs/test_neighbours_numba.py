@@ -5,6 +5,8 @@ import pytest
 
 from mercer.graphs.neighbours_numba import TOGETHER, keep_smallest, sort_by_distance
 
+pytestmark = pytest.mark.uncompiled  # also run without compilation
+
 rng = np.random.default_rng(0)
 
 

@@ -1,7 +1,11 @@
+import os
+
 import numpy as np
 import pytest
 
 from mercer.kernels.exponential import exp_of_negative
+
+pytestmark = pytest.mark.uncompiled  # also run without compilation
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
@@ -50,5 +54,11 @@ def test_compiled_powers_of_two(dtype, error):
     np.testing.assert_array_equal(powers(whole), np.exp2(whole))
     beyond = np.array([lowest - 1, 2 * lowest, -np.finfo(dtype).max, -np.inf], dtype=dtype)
     np.testing.assert_array_equal(powers(beyond), 0.0)
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_compiled_powers_of_two_are_for_compiled_functions():
+    from mercer.kernels.exponential_numba import power_of_two
+
     with pytest.raises(NotImplementedError, match="power_of_two exists only inside compiled functions"):
         power_of_two(-1.0)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from mercer.capacity.checks import Array, check_delta, check_scale, check_share
+from mercer.arrays import Array
+from mercer.capacity.checks import check_delta, check_scale, check_share
 from mercer.capacity.covers import log_binomials
 from mercer.capacity.searches import least_count, least_root
 from mercer.parameters import check_choice, check_count, is_number
@@ -350,44 +351,3 @@ def loss_constants(loss: Loss | None, loss_range: float, owner: str) -> tuple[fl
             f"{largest:.3g}; give another loss_range."
         )
     return slope, largest
-
-
-def fat_log_covering(epsilon: float, n_samples: int, fat_dimension: int, *, width: float) -> float:
-    """Logarithm of a cover from the fat-shattering dimension D = fat(ε/4), in the maximum over m points.
-
-    ln N(ε) ≤ ln 2 + D log2(4em W/(Dε)) ln(4m W²/ε²) for m ≥ D, where W is the length of the range.
-
-    Parameters
-    ----------
-    epsilon : float
-        Radius of the balls.
-    n_samples : int
-        m.
-    fat_dimension : int
-        D at scale ε/4; ⌊16 Λ²R²/ε²⌋ for a ball, see `KernelBall.fat_dimension`.
-    width : float
-        W, 2ΛR for a ball.
-
-    Notes
-    -----
-    [Smola1998]_, lemma 7.16 with the square that eq. (7.49) lost, after [Alon1997]_. For balls the cover of
-    `ball_log_covering` is hundreds of times smaller.
-
-    Examples
-    --------
-    >>> from mercer.capacity import fat_log_covering
-    >>> round(fat_log_covering(0.2, 1000, 400, width=2.0), 2)
-    41724.77
-    """
-    owner = "fat_log_covering"
-    epsilon, m = check_scale(epsilon, owner), check_count(n_samples, "n_samples", owner)
-    width, dimension = check_scale(width, owner, "width"), check_count(fat_dimension, "fat_dimension", owner, least=0)
-    if dimension == 0 or 2 * epsilon >= width:
-        return 0.0
-    if m < dimension:
-        raise ValueError(
-            f"n_samples of {owner} must be at least fat_dimension = {dimension}, got {m}; take more samples or a "
-            "larger epsilon."
-        )
-    ratio = width / epsilon
-    return float(np.log(2) + dimension * np.log2(4 * np.e * m * ratio / dimension) * np.log(4 * m * ratio**2))

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import float64, types, void
+from numba import float32, float64, int32, int64, void
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
-from mercer.compiled_numba import PLAIN, compiled
+from mercer.compiled_numba import IS_COMPILED, PLAIN, compiled
 
 _CONTRACTED: Any = {**PLAIN, "fastmath": {"contract"}}
 _LOG2_E = 1.0 / math.log(2.0)
@@ -23,20 +24,23 @@ _SMALLEST = -708.0  # exp of less is below the smallest normal number and counts
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (1.0 / math.factorial(i) for i in range(2, 14))
 
 
-@intrinsic
-def _bits_of(typing_context, number):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
+def _reinterpreted(of: Any, to: Any) -> Any:
+    """The function that takes the bits of a number for a number of another type: no instruction at all."""
+    if not IS_COMPILED:
+        return lambda number: np.array(number, as_dtype(of)).view(as_dtype(to))[()]
 
-    return types.int64(types.float64), generate
+    @intrinsic
+    def function(typing_context, number):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.bitcast(arguments[0], context.get_value_type(to))
+
+        return to(of), generate
+
+    return function
 
 
-@intrinsic
-def _number_of(typing_context, bits):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), generate
+_bits_of, _number_of = _reinterpreted(float64, int64), _reinterpreted(int64, float64)
+_bits_of_single, _single_of = _reinterpreted(float32, int32), _reinterpreted(int32, float32)
 
 
 @compiled(void(float64[::1], float64), **_CONTRACTED)
@@ -66,7 +70,7 @@ def exp_of_negative_in_place(x, factor):  # type: ignore[no-untyped-def]
         p = p * r + _C2
         p = p * r + 1.0
         p = p * r + 1.0
-        value = p * _number_of((_bits_of(shifted) + 1023) << 52)  # type: ignore[call-arg]
+        value = p * _number_of((_bits_of(shifted) + 1023) << 52)
         x[i] = 0.0 if y < _SMALLEST else value
 
 
@@ -100,60 +104,48 @@ _ROUND_SINGLE = np.float32(1.5 * 2.0**23)
 _MANTISSA_SINGLE = np.int32(23)
 
 
-@intrinsic
-def _bits_of_single(typing_context, number):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.bitcast(arguments[0], context.get_value_type(types.int32))
-
-    return types.int32(types.float32), generate
-
-
-@intrinsic
-def _single_of(typing_context, bits):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.bitcast(arguments[0], context.get_value_type(types.float32))
-
-    return types.float32(types.int32), generate
-
-
 def power_of_two(t: Any) -> Any:
     """2^t of a number t <= 0 inside compiled code, in its own precision.
 
     With k the whole number nearest to t, 2^t = 2^k 2^(t - k): t - k is exact, and k is added to the exponent of the
     other factor.
     """
-    raise NotImplementedError("power_of_two exists only inside compiled functions.")
+    if IS_COMPILED:
+        raise NotImplementedError("power_of_two exists only inside compiled functions.")
+    return _in_single(t) if isinstance(t, np.float32) else _in_double(t)
 
 
 @overload(power_of_two, jit_options=_CONTRACTED)
-def _power_of_two(t):  # type: ignore[no-untyped-def]
-    def double(t):  # type: ignore[no-untyped-def]
-        t = max(t, _ZERO_POWER)
-        shifted = t + _ROUND
-        f = t - (shifted - _ROUND)
-        p = _D11 * f + _D10
-        p = p * f + _D9
-        p = p * f + _D8
-        p = p * f + _D7
-        p = p * f + _D6
-        p = p * f + _D5
-        p = p * f + _D4
-        p = p * f + _D3
-        p = p * f + _D2
-        p = p * f + _D1
-        p = p * f + 1.0
-        return _number_of(_bits_of(p) + (_bits_of(shifted) << 52))  # type: ignore[call-arg]
+def _power_of_two(t: Any) -> Any:
+    return _in_single if t == float32 else _in_double
 
-    def single(t):  # type: ignore[no-untyped-def]
-        t = max(t, _ZERO_POWER_SINGLE)
-        shifted = t + _ROUND_SINGLE
-        f = t - (shifted - _ROUND_SINGLE)
-        p = _S6 * f + _S5
-        p = p * f + _S4
-        p = p * f + _S3
-        p = p * f + _S2
-        p = p * f + _S1
-        p = p * f + _ONE_SINGLE
-        return _single_of(_bits_of_single(p) + (_bits_of_single(shifted) << _MANTISSA_SINGLE))  # type: ignore[call-arg]
 
-    return single if t == types.float32 else double
+def _in_double(t: Any) -> Any:
+    t = max(t, _ZERO_POWER)
+    shifted = t + _ROUND
+    f = t - (shifted - _ROUND)
+    p = _D11 * f + _D10
+    p = p * f + _D9
+    p = p * f + _D8
+    p = p * f + _D7
+    p = p * f + _D6
+    p = p * f + _D5
+    p = p * f + _D4
+    p = p * f + _D3
+    p = p * f + _D2
+    p = p * f + _D1
+    p = p * f + 1.0
+    return _number_of(_bits_of(p) + (_bits_of(shifted) << 52))
+
+
+def _in_single(t: Any) -> Any:
+    t = max(t, _ZERO_POWER_SINGLE)
+    shifted = t + _ROUND_SINGLE
+    f = t - (shifted - _ROUND_SINGLE)
+    p = _S6 * f + _S5
+    p = p * f + _S4
+    p = p * f + _S3
+    p = p * f + _S2
+    p = p * f + _S1
+    p = p * f + _ONE_SINGLE
+    return _single_of(_bits_of_single(p) + (_bits_of_single(shifted) << _MANTISSA_SINGLE))

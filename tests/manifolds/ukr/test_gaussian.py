@@ -6,6 +6,8 @@ from mercer.manifolds.ukr.gaussian import AllPairs, gaussian_sums, gaussian_weig
 from mercer.manifolds.ukr.targets import data_targets
 from mercer.manifolds.ukr.tuning import PassTuning
 
+pytestmark = pytest.mark.uncompiled  # also run without compilation
+
 
 def squared_distances(V, U):
     return ((V[:, None] - U[None]) ** 2).sum(axis=2)

@@ -15,6 +15,8 @@ from mercer.solvers.smo.look_numba import best_multiplier, best_multipliers, der
 from tests.contracts.all_problems import labels, rows, smooth_targets
 from tests.solvers.smo import slow_box
 
+pytestmark = pytest.mark.uncompiled  # also run without compilation
+
 N = 257  # not a multiple of what a processor takes at once
 LOSSES = [EpsilonInsensitive((0.1, 0.3)), Laplace(), Quantile(0.8), Huber(0.2), Expectile(0.3), Squared(epsilon=0.05),
           Hinge(), SquaredHinge()]  # fmt: skip

@@ -15,6 +15,8 @@ from mercer.solvers.smo.free_system import FreeSystem
 from mercer.solvers.smo.sums import Sums, cut_step
 from tests.contracts.all_problems import make, rows, with_margin
 
+pytestmark = pytest.mark.uncompiled  # also run without compilation
+
 N = 40
 WEIGHTS = np.linspace(0.1, 5.0, N)
 

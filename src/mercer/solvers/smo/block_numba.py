@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import float32, float64, int64, njit, types
 from numba.extending import intrinsic
 
-from mercer.compiled_numba import FAST_WITHOUT_NAN, PLAIN, compiled
+from mercer.compiled_numba import FAST_WITHOUT_NAN, IS_COMPILED, PLAIN, compiled
 
 # Long enough that the ends of the vectorised sweeps cost little, short enough to look for one variable in it.
 _CHUNK = 256
@@ -19,6 +19,8 @@ _LEAST_CURVATURE = 1e-12
 
 def _vectorised(name: str) -> Any:
     """LLVM's minimum or maximum, which becomes one instruction in a loop; Python's stays a branch."""
+    if not IS_COMPILED:
+        return {"minnum": min, "maxnum": max}[name]
 
     @intrinsic
     def function(typing_context, a, b):  # type: ignore[no-untyped-def]
