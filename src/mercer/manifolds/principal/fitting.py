@@ -72,10 +72,8 @@ class Alternation(ManifoldSolver):
         run = Run[_State](replace(stopping, tol=-1.0), "Principal manifold", tell=tell)
         with single_threaded_blas, run:  # once, since to set the limit takes longer than a small product
             run.follow(_iterates(problem, start, stopping.tol))
-        if run.last is None:
-            raise KeyboardInterrupt
         with single_threaded_blas:
-            return run.last.state.finished().fit(run, run.status)
+            return run.last_state.finished().fit(run, run.status)
 
 
 def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterates[_State]:
@@ -229,6 +227,6 @@ def fit_path(
     rows = X if isinstance(X, Rows) else Rows(X)
     for penalty in penalties:
         fits.append(fit_manifold(rows, fits[-1] if fits else start, basis, penalty, **options))
-        if fits[-1].status == "interrupted":
+        if fits[-1].status == Status.INTERRUPTED:
             break
     return fits

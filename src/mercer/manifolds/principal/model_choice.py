@@ -19,7 +19,7 @@ from mercer.manifolds.principal.choice.search import ManifoldSearch
 from mercer.manifolds.principal.choice.tuning import TUNING
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.result import Callback, ManifoldFit
-from mercer.running import Run, Status, Step, Stopping
+from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
 
 WIDTHS, PENALTIES = TUNING.widths, TUNING.penalties
 # Steps of the projections that are shown while a model is chosen.
@@ -124,7 +124,8 @@ class ModelChoice:
         finished = [each for each in self.candidates if each.rung == "manifold" and each.space in asked_for]
         best = max(finished, key=density_of, default=rung)
         if best is None:
-            raise KeyboardInterrupt
+            raise_if_interrupted(Status.INTERRUPTED)
+        assert best is not None
         return best, f"interrupted: {best}"
 
     def _tell(self, _: int, candidate: Candidate) -> Any:

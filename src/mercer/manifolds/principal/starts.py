@@ -12,7 +12,7 @@ from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.starts import STARTS, start_coordinates
 from mercer.manifolds.principal.fitting import fit_manifold
 from mercer.manifolds.principal.result import ManifoldFit
-from mercer.running import Status
+from mercer.running import Iterates, Status, Step, Stopping, run
 
 Array = NDArray[Any]
 
@@ -39,17 +39,13 @@ def best_start(
         Names of starts.
     """
     options = {"max_iter": _SHORT, **options}
-    fits: dict[str, ManifoldFit] = {}
-    interrupted = False
-    try:
+
+    def compared() -> Iterates[tuple[str, ManifoldFit]]:
         for method in methods:
-            start = start_coordinates(some_rows, basis.space, method)
-            fits[method] = fit_manifold(X, start, basis, penalty, **options)
-            if fits[method].status == "interrupted":
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        if not fits:
-            raise
-        interrupted = True
-    best = min(fits, key=lambda method: fits[method].objective)
-    return best, replace(fits[best], status=Status.INTERRUPTED) if interrupted else fits[best]
+            fit = fit_manifold(X, start_coordinates(some_rows, basis.space, method), basis, penalty, **options)
+            yield Step((method, fit), fit.objective, Status.INTERRUPTED if fit.status == Status.INTERRUPTED else None)
+        return Status.OPTIMAL
+
+    end = run(compared(), Stopping(), "Starts")
+    best, fit = end.state
+    return best, replace(fit, status=end.status) if end.status == Status.INTERRUPTED else fit
