@@ -124,16 +124,19 @@ def test_functions_are_continuous_across_borders(machine, targets):
 def test_a_metric_is_learned_once_and_shared(monkeypatch):
     fits, fit = [], LearnedMetric.fit
     monkeypatch.setattr(LearnedMetric, "fit", lambda self, X, y: fits.append(len(X)) or fit(self, X, y))
-    monkeypatch.setattr("mercer.machines.cells._ROWS_OF_METRIC", 300)
+
+    class Cells(CellMachine):
+        _rows_of_metric = 300
+
     holes = np.where(rng.uniform(size=X.shape) < 0.05, np.nan, X)
     machine = KernelRidge(metric=LearnedMetric("Exponential", rotation="none"))
-    model = CellMachine(machine, max_rows=150).fit(holes, y)
+    model = Cells(machine, max_rows=150).fit(holes, y)
     assert fits == [300]
     assert {cell.machine.penalty_ for cell in model.cells_} == {model.metric_.penalty_}
     assert all(cell.machine.metric is None for cell in model.cells_)
     assert model.score(holes, y) > 0.8
     assert model.certificate(holes, y).holds(1e-6)
-    assert isinstance(CellMachine(machine.set_params(kernel=Gaussian())).fit(X, y).kernel_, Gaussian)
+    assert isinstance(Cells(machine.set_params(kernel=Gaussian())).fit(X, y).kernel_, Gaussian)
 
 
 def test_the_default_kernel_is_that_of_all_rows():
@@ -195,10 +198,10 @@ def test_sigmoids_of_one_cell_are_those_of_the_machine():
     np.testing.assert_allclose(model.predict_proba(X), machine.fit(X, THREE).predict_proba(X), rtol=1e-10)
 
 
-def test_sigmoids_of_many_rows_are_those_of_one_fold(monkeypatch):
-    monkeypatch.setattr("mercer.machines.cells.folds_to_fit", lambda n: 1)
+def test_sigmoids_of_many_rows_are_those_of_one_fold():
     machine = SupportVectorClassifier(KERNEL, C=10.0, probability=True, random_state=0)
-    model = CellMachine(machine, max_rows=150).fit(X, THREE)
+    many = np.repeat(X, 6, axis=0) + 0.01 * rng.normal(size=(2400, X.shape[1]))
+    model = CellMachine(machine, max_rows=600).fit(many, np.repeat(THREE, 6))
     assert model.calibration_.n_folds == 1
     truth = model.predict_proba(X)[np.arange(400), np.searchsorted(model.classes_, THREE)]
     assert -np.log(truth).mean() < 0.4

@@ -7,6 +7,7 @@ from mercer import KernelRidge
 from mercer.kernels import Exponential, Gaussian, ThinPlate
 from mercer.kernels.gram import Gram
 from mercer.machines.penalty_search import PenaltySearch, Samples, leave_one_out_error
+from mercer.solvers import ConjugateGradients
 from mercer.solvers.leading_spectrum import leading_spectrum
 from tests.contracts.all_problems import rows, smooth_targets
 
@@ -21,12 +22,12 @@ def samples(weight=None):
     return Samples(Y, np.ones(N) if weight is None else weight, np.zeros(N))
 
 
-def search(kernel=None, weight=None):
-    return PenaltySearch(kernel or Gaussian(0.8), X, np.ones((N, 1)), samples(weight), memory=2**30)
+def search(kernel=None, weight=None, kind=PenaltySearch):
+    return kind(kernel or Gaussian(0.8), X, np.ones((N, 1)), samples(weight), memory=2**30)
 
 
-def run(grid, **options):
-    return search().run(lambda mean: grid, **{"tol": 1e-8, "max_iter": None, "verbose": False, **options})
+def run(grid, kind=PenaltySearch, **options):
+    return search(kind=kind).run(lambda mean: grid, **{"tol": 1e-8, "max_iter": None, "verbose": False, **options})
 
 
 @pytest.mark.parametrize("parametric", [None, "constant", "linear"])
@@ -87,14 +88,14 @@ def test_the_search_ends_at_the_ends():
     assert run(np.geomspace(1e-8, 1e-4, 3)).best == 2
 
 
-def test_penalties_that_take_too_long_are_no_candidates(monkeypatch):
-    from mercer.machines import penalty_search
+def test_penalties_that_take_too_long_are_no_candidates():
+    class Free(PenaltySearch):
+        solver = ConjugateGradients(rank=10)
 
-    monkeypatch.setattr("mercer.solvers.conjugate_gradients._LEAST_RANK", 10)
-    monkeypatch.setattr("mercer.solvers.conjugate_gradients._RANK_PER_ROOT", 0.0)
-    free = run(GRID)
-    monkeypatch.setattr(penalty_search, "_MAX_ITER", 1)
-    bound = run(GRID)
+    class Bound(Free):
+        most_iterations = 1
+
+    free, bound = run(GRID, Free), run(GRID, Bound)
     assert np.isfinite(bound.errors).sum() == 1
     assert np.isfinite(free.errors).sum() > 1
     assert bound.errors[bound.best] == np.nanmin(bound.errors)

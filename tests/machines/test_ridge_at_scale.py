@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.kernels import Exponential, Gaussian, Multiquadric, Precomputed, ThinPlate, WeightedDegree
-from mercer.kernels.gram import Gram, operator
-from mercer.machines import ridge
+from mercer.kernels.gram import Gram
+from mercer.kernels.gram.matrix import FormedMatrix
 from tests.contracts.all_problems import indefinite_matrix, rows, smooth_targets
 
 N = 400
@@ -29,9 +29,8 @@ def iterative(kernel=None, **parameters):
     return KernelRidge(kernel or Gaussian(0.8), **{"solver": "conjugate_gradients", "tol": 1e-12, **parameters})
 
 
-@pytest.fixture
-def few_are_many(monkeypatch):
-    monkeypatch.setattr(ridge, "_MANY_ROWS", 100)
+class FewAreMany(KernelRidge):
+    _many_rows = 100
 
 
 @pytest.fixture
@@ -120,8 +119,8 @@ def test_few_rows_are_decomposed():
     assert len(model.penalties_) == len(model.leave_one_out_error_) == 60
 
 
-def test_many_rows_are_not(few_are_many, never_formed):
-    model = KernelRidge(Gaussian(0.8), penalties=0.1).fit(X, y)
+def test_many_rows_are_not(never_formed):
+    model = FewAreMany(Gaussian(0.8), penalties=0.1).fit(X, y)
     assert model.solver_ == "conjugate_gradients"
     assert "400 distinct rows: no matrix is factored" in repr(model.solver_)
     assert model.gap_ <= model.tol
@@ -137,11 +136,12 @@ def test_matrices_that_are_slow_to_multiply_are_formed(penalties, monkeypatch):
     wide = np.hstack([X, 0.3 * np.random.default_rng(0).normal(size=(N, 70))])
     model = iterative(Gaussian(3.0), penalties=penalties)
     expected = clone(model).fit(wide, y)
-    monkeypatch.setattr(operator, "_MANY_VALUES", 1)
-    taken, for_products = [], Gram.for_products
-    monkeypatch.setattr(Gram, "for_products", lambda *memory: taken.append(for_products(*memory)) or taken[-1])
+    taken = []
+    monkeypatch.setattr(
+        Gram, "for_products", lambda gram, memory: taken.append(FormedMatrix(gram.toarray())) or taken[-1]
+    )
     formed = clone(model).fit(wide, y)
-    sizes = [len(K.formed) for K in taken if K.in_memory]
+    sizes = [len(K.formed) for K in taken]
     assert sizes == ([N] if penalties == 0.1 else [N // 2, N])  # without the rows that are held out, and with them
     assert formed.penalty_ == expected.penalty_
     np.testing.assert_allclose(formed.predict(wide), expected.predict(wide), atol=1e-5)

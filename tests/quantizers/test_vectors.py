@@ -202,7 +202,7 @@ def test_sparse_rows_are_the_same_rows(cost, container):
 
 def test_medians_of_sparse_rows_are_taken_for_a_few_columns_at_a_time(monkeypatch):
     rows = np.where(RNG.uniform(size=(50, 9)) < 0.7, RNG.normal(size=(50, 9)), 0.0)
-    monkeypatch.setattr(vectors, "_MEDIAN_BLOCK", 101)
+    monkeypatch.setattr(vectors, "_ENTRIES_AT_ONCE", 101)
     model = VectorQuantizer(1, cost="l1", n_init=1).fit(sparse.csr_array(rows))
     np.testing.assert_allclose(model.cluster_centers_[0], np.median(rows, axis=0))
 

@@ -9,11 +9,10 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from mercer.arrays import Array
+from mercer.rounding import EQUAL
 
 # Rows that are looked at; widths that are tried.
 _SAMPLE, _N_WIDTHS = 1000, 60
-# Squared distances that are this small beside those to the centre are made of rounding.
-_ROUNDING = 1e-12
 # Weights with larger exponents are less than rounding.
 _VANISHED = 50.0
 
@@ -71,5 +70,5 @@ def _half_squared_distances(X: Any) -> tuple[Array, float]:
         X, unit = (X / largest, unit * largest) if largest > 0 else (X, unit)
     half_squares = 0.5 * pairwise_distances(X, metric="euclidean") ** 2
     norms = 0.5 * np.asarray((abs(X) ** 2).sum(axis=1)).ravel()
-    half_squares[half_squares <= _ROUNDING * (norms[:, None] + norms)] = 0.0
+    half_squares[half_squares <= EQUAL * (norms[:, None] + norms)] = 0.0
     return np.sort(half_squares[np.triu_indices(len(norms), 1)]), unit

@@ -116,7 +116,7 @@ def power_of_two(t: Any) -> Any:
 
 
 @overload(power_of_two, jit_options=_CONTRACTED)
-def _power_of_two(t):  # type: ignore[no-untyped-def]
+def _power_of_two(t: Any) -> Any:
     return _in_single if t == float32 else _in_double
 
 

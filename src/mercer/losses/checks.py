@@ -15,10 +15,10 @@ from mercer.losses.base import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.losses.normalization import mass
 from mercer.losses.probes import Probes, error_of_derivative
+from mercer.rounding import HOLDS
 
 OnSide = Callable[[Any, bool], Any]
 
-_ROUNDING = 1e-9
 _NOISE = 2e-15  # absolute: a cost of 1 is the natural unit, and small values are often small differences
 _NUMERICAL = 1e-6  # what finite differences and quadrature reach
 
@@ -114,7 +114,7 @@ def _check_convexity(loss: Loss, probes: Probes) -> float:
     share = (r[1:-1] - r[:-2]) / (r[2:] - r[:-2])
     chord = (1 - share) * c[:-2] + share * c[2:]
     scale = np.abs(c[:-2]) + np.abs(c[2:])
-    return _require(loss, "be convex", _over(c[1:-1] - chord - _NOISE, scale), _ROUNDING, r[1:-1])
+    return _require(loss, "be convex", _over(c[1:-1] - chord - _NOISE, scale), HOLDS, r[1:-1])
 
 
 def _check_insensitivity(loss: Loss, probes: Probes) -> float:
@@ -149,7 +149,7 @@ def _check_interval(loss: Loss, probes: Probes) -> float:
     promise = "have the dual_interval (low, high) of its slopes"
     scale = np.abs(probes.slope) + 1.0
     outside = np.maximum(probes.slope - high, low - probes.slope) / scale
-    error = _require(loss, promise, outside, _ROUNDING, probes.r)
+    error = _require(loss, promise, outside, HOLDS, probes.r)
     far = 1e8 * np.abs(probes.r).max() * np.ones((1, probes.n))
     for sign, end in ((1.0, high), (-1.0, low)):
         gap = np.abs(probes.call(loss.derivative, sign * far)[0] - end) / (np.abs(end) + 1.0)
@@ -170,7 +170,7 @@ def _check_conjugate(loss: Loss, probes: Probes) -> float:
     for a, conjugate in zip(probes.a, probes.conjugate, strict=True):
         excess = a * probes.r - probes.c - conjugate - _NOISE
         scale = np.abs(a * probes.r) + np.abs(probes.c) + np.abs(conjugate)
-        error = max(error, _require(loss, promise, _over(excess, scale), _ROUNDING, a))
+        error = max(error, _require(loss, promise, _over(excess, scale), HOLDS, a))
     for r, c, a in ((probes.r, probes.c, probes.slope), probes.tangents(loss)):
         inside = (a > probes.low) & (a < probes.high)
         conjugate = probes.call(loss.conjugate, np.where(inside, a, 0.0))
@@ -210,18 +210,18 @@ def _check_shape(loss: Loss, probes: Probes) -> float:
     _require(loss, promise, [jump is not None], 0.0, 0.0 if jump is None else jump)
     if loss.quadratic:
         gap = _over(np.abs(probes.c - probes.r**2 / 2), probes.r**2)
-        error = _require(loss, "be r²/2, since it says that it is quadratic", gap, _ROUNDING, probes.r)
+        error = _require(loss, "be r²/2, since it says that it is quadratic", gap, HOLDS, probes.r)
     if loss.piecewise_linear:
         for s, _, sign in probes.dual_points():
             curvature = np.abs(probes.call(_on_side(loss.conjugate_curvature, sign > 0), s))
             promise = "have a conjugate without curvature, since it says that it is piecewise_linear"
-            error = max(error, _require(loss, promise, curvature, _ROUNDING, sign * s))
+            error = max(error, _require(loss, promise, curvature, HOLDS, sign * s))
     if loss.piecewise_quadratic:
         for s, _, sign in probes.dual_points():
             curvature = probes.call(_on_side(loss.conjugate_curvature, sign > 0), s)
             spread = _over(np.abs(curvature - curvature[:1]), np.abs(curvature))
             promise = "have a conjugate of one curvature on each side, since it says that it is piecewise_quadratic"
-            error = max(error, _require(loss, promise, spread, _ROUNDING, sign * s))
+            error = max(error, _require(loss, promise, spread, HOLDS, sign * s))
     return error
 
 
@@ -232,7 +232,7 @@ def _on_side(function: OnSide, above: bool) -> Callable[[Array], Any]:
 def _check_clone(loss: Loss, probes: Probes) -> float:
     copied = probes.call(clone(loss).value, probes.r)
     scale = np.abs(probes.c) + 1e-300
-    return _require(loss, "be copied by sklearn.base.clone", np.abs(copied - probes.c) / scale, _ROUNDING, probes.r)
+    return _require(loss, "be copied by sklearn.base.clone", np.abs(copied - probes.c) / scale, HOLDS, probes.r)
 
 
 def _check_density(loss: Loss, probes: Probes) -> float:

@@ -9,14 +9,13 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.rounding import EQUAL
 from mercer.solvers import dense_eigenpairs
 
 # Rows that tell the principal directions, and directions that are tried where many rows are equal.
 _ROWS_OF_DIRECTIONS, _MOST_DIRECTIONS = 10_000, 10
 # A split that parts fewer rows than this share would cost more than it saves.
 _LEAST_SIDE = 0.25
-# Differences of projections up to this share of the largest are rounding: equal rows stay together.
-_ROUNDING = 1e-12
 
 
 class CellRows(NamedTuple):
@@ -119,7 +118,7 @@ def _split(Z: Array, overlap: float) -> tuple[Array, float, float] | None:
     n = len(Z)
     for direction in _directions(Z):
         p = np.sort(Z @ direction)
-        steps = np.flatnonzero(np.diff(p) > _ROUNDING * np.abs(p).max()) + 1
+        steps = np.flatnonzero(np.diff(p) > EQUAL * np.abs(p).max()) + 1
         cut = int(steps[np.argmin(np.abs(steps - n / 2))]) if steps.size else 0
         smaller = min(cut, n - cut)
         if smaller < _LEAST_SIDE * n:

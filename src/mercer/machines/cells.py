@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
@@ -33,8 +33,6 @@ from mercer.machines.samples import checked_weights
 from mercer.parameters import check_count, is_number
 from mercer.running import Status, raise_if_interrupted, unless_interrupted, with_progress
 
-# A metric is refined on 3000 rows at most, and a quarter of those that it is given.
-_ROWS_OF_METRIC = 12_000
 # With fewer rows in a cell there is nothing to gain, and halves might be too small for a band.
 _LEAST_ROWS = 20
 _MOST_OVERLAP = 0.5
@@ -123,6 +121,9 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
     >>> model.certificate(X, y).holds(1e-6)
     True
     """
+
+    # A metric is refined on 3000 rows at most, and a quarter of those that it is given.
+    _rows_of_metric: ClassVar[int] = 12_000
 
     def __init__(
         self,
@@ -292,8 +293,8 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
         """The rows in the columns of the metric, which is learned from some of them."""
         if machine.metric is not None:
             some = np.arange(len(X))
-            if len(X) > _ROWS_OF_METRIC:
-                some = np.sort(np.random.default_rng(0).choice(len(X), _ROWS_OF_METRIC, replace=False))
+            if len(X) > self._rows_of_metric:
+                some = np.sort(np.random.default_rng(0).choice(len(X), self._rows_of_metric, replace=False))
             self.metric_ = learned_metric(machine, X[some], [columns[some]])
             raise_if_interrupted(self.metric_.status_)
         return self._columns(X)

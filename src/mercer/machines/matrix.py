@@ -18,7 +18,7 @@ from mercer.solvers.cholesky import Cholesky
 # Rows on which a matrix that is not formed is looked at.
 _N_LOOKED_AT = 500
 # Negative eigenvalues up to this share of the largest are rounding, or more in low precision.
-_ROUNDING = 1e-8
+_LEAST_NEGATIVE = 1e-8
 
 
 class TrainingMatrix:
@@ -52,7 +52,7 @@ class TrainingMatrix:
         """The whole matrix; a precomputed one is refused if it is indefinite where that matters."""
         K = self.operator.toarray(np.float64)
         if self._needs_positive and self._kernel.needs_test:
-            _refuse_indefinite(K, max(_ROUNDING, 100 * self.precision))
+            _refuse_indefinite(K, max(_LEAST_NEGATIVE, 100 * self.precision))
         return FormedMatrix(K)
 
 

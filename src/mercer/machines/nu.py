@@ -17,6 +17,7 @@ from mercer.machines.regressor import Regressor
 from mercer.machines.samples import is_share
 from mercer.machines.training import Expansion, Training
 from mercer.problems import KernelProgram
+from mercer.rounding import EQUAL
 from mercer.running import Status
 from mercer.solvers import Solver
 
@@ -256,7 +257,7 @@ class NuSupportVectorClassifier(Classifier):
         """The sum of each class must be within reach."""
         smaller = min(float(weights[labels > 0].sum()), float(weights[labels < 0].sum()))
         largest = 2.0 * smaller / float(weights.sum())
-        if self.nu > largest * (1.0 + 1e-12):
+        if self.nu > largest * (1.0 + EQUAL):
             raise ValueError(
                 f"nu of NuSupportVectorClassifier must be at most {largest:.4g}, twice the share of the smaller side "
                 f"where class {self.classes_[k]} is told from the rest, got {self.nu!r}; lower nu."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -22,8 +22,6 @@ from mercer.solvers.leading_spectrum import LeadingSpectrum
 
 # Share of the rows that are held out, and their least number if that is not more than half.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 300
-# A penalty that takes more iterations than this is no candidate, unless it is the first.
-_MAX_ITER = 100
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,10 @@ class PenaltySearch:
     solutions are cheap. From there it goes to smaller penalties, or else to larger ones, as long as the error falls.
     """
 
+    # A penalty that takes more iterations than this is no candidate, unless it is the first.
+    most_iterations: ClassVar[int] = 100
+    solver: ClassVar[ConjugateGradients] = ConjugateGradients()
+
     def __init__(self, kernel: Kernel, X: Any, Phi: Array, samples: Samples, memory: int):
         n = len(Phi)
         n_held_out = max(int(_HELD_OUT * n), min(_LEAST_HELD_OUT, n // 2))
@@ -105,9 +107,7 @@ class PenaltySearch:
         X_rest, X_held_out = rows_in_use(X, self._rest, kernel), _safe_indexing(X, self._held_out)
         self._gram = Gram(kernel, X_rest).for_products(memory // 2)
         self._to_held_out = Gram(kernel, X_held_out[:, self._rest] if kernel.pairwise else X_held_out, X_rest)
-        self._spectrum = ConjugateGradients().preconditioner(
-            self._programs(1.0)[0], weights=self._samples.weight, memory=memory
-        )
+        self._spectrum = self.solver.preconditioner(self._programs(1.0)[0], weights=self._samples.weight, memory=memory)
 
     def run(
         self, grid: Callable[[float], Array], *, tol: float, max_iter: int | None, verbose: bool, callback: Any = None
@@ -123,7 +123,7 @@ class PenaltySearch:
         for step in (-1, 1):
             while not interrupted and 0 <= place + step < len(penalties) and np.isnan(errors[ascending[place + step]]):
                 trial = ascending[place + step]
-                limit = _MAX_ITER if max_iter is None else max_iter
+                limit = self.most_iterations if max_iter is None else max_iter
                 errors[trial], results = self._solve(penalties[trial], tol, limit, verbose, callback)
                 interrupted = _is_interrupted(results)
                 if not errors[trial] < errors[ascending[place]]:
@@ -139,7 +139,7 @@ class PenaltySearch:
         """The error of a penalty, which is infinite if it cannot be solved for, and the solutions."""
         programs = self._programs(penalty)
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "verbose": verbose, "callback": callback}
-        results = ConjugateGradients().solve_all(programs, self._spectrum, **options)
+        results = self.solver.solve_all(programs, self._spectrum, **options)
         if any(result.status != Status.OPTIMAL for result in results):
             return np.inf, results
         B, d = (np.column_stack([getattr(result, name) for result in results]) for name in ("B", "d"))

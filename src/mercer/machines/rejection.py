@@ -24,9 +24,7 @@ from mercer.arrays import Array
 from mercer.machines.classifier import SupportVectorClassifier
 from mercer.machines.samples import is_positive
 from mercer.machines.uninterrupted import Uninterrupted
-
-# Sums of weights that are equal but for rounding.
-_ROUNDING = 1e-12
+from mercer.rounding import EQUAL
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ class RejectionCurve:
 
     def _first(self, shares: Array, least: Any, name: str) -> Rejection:
         wanted = _checked_share(least, name, "RejectionCurve")
-        i = min(int(np.searchsorted(shares, wanted * (1 - _ROUNDING))), len(shares) - 1)
+        i = min(int(np.searchsorted(shares, wanted * (1 - EQUAL))), len(shares) - 1)
         parts = (self.thresholds, self.efficiency, self.purity, self.coverage)
         return Rejection(*(float(part[i]) for part in parts))
 

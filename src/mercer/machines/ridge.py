@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,8 +24,6 @@ from mercer.running import Status
 from mercer.solvers import ConjugateGradients, Solver, SolverName, SolverResult
 from mercer.solvers.certified import certified, with_certificate
 
-# Up to this number of distinct rows an eigendecomposition takes seconds; a search takes a tenth of that.
-_MANY_ROWS = 2000
 # The least penalty that is tried by default, in units of the rounding of K: eigenvalues below it are hardly known.
 _ABOVE_ROUNDING = 4.0
 
@@ -112,6 +110,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
 
     regularizer = "rkhs"
     low_rank_tol = None
+
+    # Up to this number of distinct rows an eigendecomposition takes seconds, a search a tenth of that: `ridge` of
+    # `benchmarks/machines_scale.py`.
+    _many_rows: ClassVar[int] = 2000
 
     def __init__(
         self,
@@ -253,7 +255,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             return SolverName(self.solver.name, "as asked")
         if self.solver != "auto":
             return SolverName(self.solver, "as asked")
-        if n > _MANY_ROWS:
+        if n > self._many_rows:
             return SolverName("conjugate_gradients", f"{n:,} distinct rows: no matrix is factored")
         if 7 * 8 * n**2 > self.memory:
             return SolverName("conjugate_gradients", f"{n:,} distinct rows: their matrices do not fit into memory")

@@ -14,7 +14,7 @@ from mercer.arrays import Array
 from mercer.metrics.tuning import TUNING
 
 # Spread below this share of the largest value is rounding: such columns count as constant.
-_ROUNDING = 1e-13
+_LEAST_SPREAD = 1e-13
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -83,7 +83,7 @@ def _moments(X: Array) -> tuple[Array, Array]:
     scaled = np.where(known, X / unit, 0.0)
     mean = scaled.sum(axis=0) / count
     spread = np.sqrt(np.sum(np.where(known, scaled - mean, 0.0) ** 2, axis=0) / count)
-    return mean * unit, np.where(spread > _ROUNDING, spread * unit, np.inf)
+    return mean * unit, np.where(spread > _LEAST_SPREAD, spread * unit, np.inf)
 
 
 def _robust_moments(X: Array) -> tuple[Array, Array]:
@@ -93,7 +93,7 @@ def _robust_moments(X: Array) -> tuple[Array, Array]:
     low, median, high = np.nanquantile(X[:, varies], [0.25, 0.5, 0.75], axis=0)
     # Halves are taken before the difference, which may overflow.
     middle = 2.0 * np.minimum((0.5 * high - 0.5 * low) / (norm.ppf(0.75) - norm.ppf(0.25)), 0.5 * _LARGEST)
-    is_wide = middle > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    is_wide = middle > _LEAST_SPREAD * np.maximum(np.abs(low), np.abs(high))
     mean[varies] = np.where(is_wide, median, mean[varies])
     spread[varies] = np.where(is_wide, middle, spread[varies])
     return mean, spread

@@ -13,6 +13,7 @@ from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.losses import Loss
 from mercer.losses.kinks import jump_of_conjugate
 from mercer.problems.values import Certificate, Iterate
+from mercer.rounding import EQUAL
 from mercer.threads import single_threaded_numpy
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _SMALL = 1e-6
 # Rows on which the entries of a matrix are looked at that is not positive.
 _N_LOOKED_AT = 64
 # Rounding of a residual, in units of its target, and how much smaller than what counts it is to be.
-_ROUNDING, _CLEARLY = float(np.finfo(np.float64).eps), 1e14
+_EPS, _CLEARLY = float(np.finfo(np.float64).eps), 1e14
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class KernelProgram:
         below, above = (np.asarray(width, dtype=np.float64) for width in self.loss.insensitivity)
         edge = np.where(above >= below, above, -below) * np.ones(len(self.y))
         size = np.maximum(np.abs(self.y), np.abs(self.columns @ self.parametric_fit))
-        beyond = edge + np.where(edge >= 0, _ROUNDING, -_ROUNDING) * size
+        beyond = edge + np.where(edge >= 0, _EPS, -_EPS) * size
         cost = np.maximum(self.C_below, self.C_above) @ (self.loss.value(beyond) - self.loss.value(edge))
         return 0.0 if value > cost else _CLEARLY * float(cost)
 
@@ -297,7 +298,7 @@ class KernelProgram:
         low, high = self.loss.dual_interval
         ratio = A / C
         inside = np.clip(ratio, low, high)
-        ratio = np.where(np.abs(ratio - inside) <= 1e-12, inside, ratio)
+        ratio = np.where(np.abs(ratio - inside) <= EQUAL, inside, ratio)
         return np.asarray(C * self.loss.conjugate(ratio))
 
     def box(self) -> tuple[Array, Array]:

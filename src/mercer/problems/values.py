@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mercer.rounding import HOLDS
+
 
 @dataclass(frozen=True)
 class Iterate:
@@ -64,4 +66,4 @@ class Certificate(Iterate):
 
     def holds(self, tol: float) -> bool:
         """Whether the solution is optimal and feasible to a relative tolerance."""
-        return bool(abs(self.relative_gap) <= tol and self.infeasibility <= max(tol, 1e-9))
+        return bool(abs(self.relative_gap) <= tol and self.infeasibility <= max(tol, HOLDS))

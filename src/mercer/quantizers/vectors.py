@@ -22,9 +22,9 @@ from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, r
 Array = NDArray[Any]
 
 # Distances of a block of rows from all points: few enough for the processor's cache.
-_BLOCK = 2**17
+_DISTANCES_AT_ONCE = 2**17
 # Entries of sparse rows that are made dense at a time.
-_MEDIAN_BLOCK = 2**22
+_ENTRIES_AT_ONCE = 2**22
 # Share of two sums below which their difference is rounding.
 _SUM_ROUNDING = 1e-14
 INITS = ("k-means++", "random")
@@ -219,7 +219,7 @@ class VectorQuantizer(Quantizer[Array]):
     def _assign(self, rows: Any, book: Array) -> Coded[Array]:
         n = rows.shape[0]
         labels, nearest = np.empty(n, dtype=np.intp), np.empty(n)
-        height = max(1, _BLOCK // len(book))
+        height = max(1, _DISTANCES_AT_ONCE // len(book))
         for start in range(0, n, height):
             part = slice(start, start + height)
             distances = self._distances(rows[part], book)
@@ -277,7 +277,7 @@ def _medians(rows: Any, weight: Array) -> Array:
     """Medians of the columns; sparse rows are made dense for a few columns at a time."""
     if not sparse.issparse(rows):
         return weighted_medians(rows, weight)
-    columns, width = rows.tocsc(), max(1, _MEDIAN_BLOCK // rows.shape[0])
+    columns, width = rows.tocsc(), max(1, _ENTRIES_AT_ONCE // rows.shape[0])
     parts = [columns[:, start : start + width].toarray() for start in range(0, rows.shape[1], width)]
     return np.concatenate([weighted_medians(part, weight) for part in parts])
 

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cython_blas, cython_lapack
 
 Array = NDArray[Any]
 
-_BLOCK = 64
+_PANEL = 64
 
 
 class TridiagonalForm:
@@ -46,7 +46,7 @@ class TridiagonalForm:
         A = np.require(K.T, requirements=["F", "W"])
         self.diagonal, self.subdiagonal = np.empty(n), np.empty(max(n - 1, 0))
         self._scales = np.empty(max(n - 1, 0))
-        size = n * _BLOCK
+        size = n * _PANEL
         call_lapack("dsytrd", b"L", n, A, n, self.diagonal, self.subdiagonal, self._scales, np.empty(size), size)
         self._reflections = np.asfortranarray(A[1:, : n - 1])
 
@@ -65,7 +65,7 @@ class TridiagonalForm:
         n, k = turned.shape
         if n > 1 and k:
             rest = np.asfortranarray(turned[1:])  # the first row stays
-            size = k * _BLOCK
+            size = k * _PANEL
             call_lapack(
                 "dormqr", b"L", b"T" if back else b"N", n - 1, k, n - 1, self._reflections, n - 1, self._scales, rest,
                 n - 1, np.empty(size), size,

@@ -15,7 +15,7 @@ from mercer.threads import single_threaded_blas
 Array = NDArray[Any]
 
 # Columns of the matrix that are taken at once: enough for matrix products, few enough to adapt to what is left.
-_BLOCK = 128
+_COLUMNS_AT_ONCE = 128
 # Rows of the factor that are worked on at once, so that it needs no second copy.
 _CHUNK = 2048
 
@@ -122,7 +122,7 @@ def leading_spectrum(
     pins = qr(basis.T, pivoting=True, mode="r")[1][: basis.shape[1]] if conditional else np.empty(0, dtype=np.intp)
     scaled = _Scaled(as_gram_matrix(gram, len(root)), root, columns, pins)
     factor, trace_error = _random_cholesky(scaled, rank, np.random.default_rng(random_state))
-    for part in _slices(factor.shape[1], _BLOCK):
+    for part in _slices(factor.shape[1], _COLUMNS_AT_ONCE):
         factor[:, part] -= basis @ (basis.T @ factor[:, part])
     values, rotation = _eigh(factor.T @ factor)
     # Directions that are rounding noise beside the largest would not come out orthogonal.
@@ -170,7 +170,7 @@ def _random_cholesky(matrix: _Scaled, rank: int, rng: np.random.Generator) -> tu
     floor = n * matrix.eps * float(np.max(remainder, initial=0.0))
     factor, n_filled = np.empty((n, min(rank, n)), order="F"), 0
     while n_filled < factor.shape[1] and remainder.max() > floor:
-        drawn = rng.choice(n, size=min(_BLOCK, factor.shape[1] - n_filled), p=remainder / remainder.sum())
+        drawn = rng.choice(n, size=min(_COLUMNS_AT_ONCE, factor.shape[1] - n_filled), p=remainder / remainder.sum())
         pivots = np.unique(drawn)
         known = factor[:, :n_filled]
         block = matrix.columns(pivots) - known @ known[pivots].T

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from mercer.problems import KernelProgram
+from mercer.rounding import HOLDS
 
 Array = NDArray[Any]
 
-# A relative gap that is rounding; by this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
-_ROUNDING, _NARROWER = 1e-9, 1e-5
+# By this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
+_NARROWER = 1e-5
 # How often a function that separates classes is doubled, and a margin residual at which losses vanish that do so.
 _DOUBLINGS, _FAR = 12, -1e4
 
@@ -27,7 +28,7 @@ def free_fit(problem: KernelProgram) -> Array | None:
         return None
     nothing = np.zeros(len(problem.y))
     d = problem.parametric_fit
-    if abs(problem.iterate(nothing, d, nothing).relative_gap) <= _ROUNDING:
+    if abs(problem.iterate(nothing, d, nothing).relative_gap) <= HOLDS:
         return d
     if problem.budget is not None:
         return None
@@ -36,7 +37,7 @@ def free_fit(problem: KernelProgram) -> Array | None:
         return None
     # The logistic loss vanishes only in the limit: classes that the columns separate may be ever farther apart.
     for larger in 2.0 ** np.arange(_DOUBLINGS if problem.loss.classification else 1):
-        if abs(problem.iterate(nothing, larger * inside, nothing).relative_gap) <= _ROUNDING:
+        if abs(problem.iterate(nothing, larger * inside, nothing).relative_gap) <= HOLDS:
             return larger * inside
     return None
 

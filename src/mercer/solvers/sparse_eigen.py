@@ -30,7 +30,7 @@ _SHIFT = 1e-5
 # The look for eigenvalues that were missed: its accuracy, as a share of the distance that matters, and its basis.
 _CHECK, _CHECK_BASIS = 0.1, 12
 # Columns that are solved for at the same time: more gain less than the longer way to the same accuracy loses.
-_BLOCK = 2
+_WIDTH = 2
 # Share of the length of products below which nothing but rounding is left of them.
 _EXHAUSTED = 1e-12
 
@@ -185,7 +185,7 @@ def _block_lanczos(
     by hand: ARPACK asks for one product at a time. It also stops as soon as the pairs are good enough, while ARPACK
     looks at them when its basis is full.
     """
-    b, kept, tol = _BLOCK, k + _BLOCK, max(tol, float(np.finfo(np.float64).eps))
+    b, kept, tol = _WIDTH, k + _WIDTH, max(tol, float(np.finfo(np.float64).eps))
     V, T = np.empty((n, basis), order="F"), np.zeros((basis, basis))
     Q, m, last = np.linalg.qr(rng.normal(size=(n, b)))[0], 0, 0
     values, Y = np.empty(0), np.empty((0, 0))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels.gram import FormedMatrix, columns_of
 from mercer.problems import Iterate, KernelProgram
+from mercer.rounding import HOLDS
 from mercer.running import Status, raise_if_interrupted
 from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
@@ -25,8 +26,6 @@ _MAX_SWEEPS, _PATIENCE = 1000, 2
 _SHARE, _MORE_CARE, _MOST_CARE, _REACHABLE = 0.1, 1e-2, 1e-8, 1e-13
 # The gap may shrink by this factor until errors of products in single precision matter.
 _TRUSTED = 1e-4
-# Relative violations of constraints that are rounding, and singular values of columns that are.
-_ROUNDING = 1e-9
 
 
 class WorkingSet(Decomposition):
@@ -139,7 +138,7 @@ class _State:
         if len(chosen) == len(self.B):
             # The gap is that of the whole program. With large C it can fall while rounding hides that the dual rises.
             rises = rises or abs(result.gap) < _SHARE * abs(start.gap)
-        if rises and program.column_violation(result.B) <= _ROUNDING:
+        if rises and program.column_violation(result.B) <= HOLDS:
             moved = self.B.copy()
             moved[chosen] = result.B
             h = self._h + self._columns.times(chosen, result.B - B)
@@ -193,7 +192,7 @@ class _State:
         problem, B = self._problem, self.B[chosen]
         Phi = problem.columns[chosen] / self._scale
         basis, size, mixing = np.linalg.svd(Phi, full_matrices=False)
-        full = size > _ROUNDING * np.sqrt(len(chosen))
+        full = size > HOLDS * np.sqrt(len(chosen))
         basis, change_of_d = basis[:, full], (mixing[full].T / size[full]) / self._scale[:, None]
         K = problem.gram.block(chosen, chosen).astype(np.float64, copy=False)
         program = replace(
@@ -221,9 +220,9 @@ def _starting_point(problem: KernelProgram, start: SolverResult | None) -> tuple
     low, high = problem.box()
     A = problem.sign * start.B
     nearest = np.clip(A, low, high)
-    outside = np.abs(A - nearest) > _ROUNDING * np.maximum(problem.C_below, problem.C_above)
+    outside = np.abs(A - nearest) > HOLDS * np.maximum(problem.C_below, problem.C_above)
     A = A * np.min(nearest[outside] / A[outside], initial=1.0)
     if problem.budget is not None:
         A *= min(1.0, problem.budget / max(float(np.abs(A).sum()), problem.budget))
     B = problem.sign * np.clip(A, low, high)
-    return (B if problem.column_violation(B) <= _ROUNDING else zero), start.d.copy()
+    return (B if problem.column_violation(B) <= HOLDS else zero), start.d.copy()

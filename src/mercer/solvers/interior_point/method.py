@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.problems import Iterate, KernelProgram
+from mercer.rounding import HOLDS
 from mercer.running import Iterates, Status, Step
 from mercer.solvers.interior_point.implied_bounds import with_balanced_bounds
 from mercer.solvers.interior_point.kkt import KKTSystem, SingularSystem
@@ -179,7 +180,7 @@ def _sparse_solution(problem: KernelProgram, sides: Sides, v: Variables, tol: fl
     if not sides.sparse:
         return _plain_solution(problem, sides, v)
     B, d = rounded_to_boundary(problem, sides, v)
-    keeps = problem.iterate(B, d).relative_gap <= tol and problem.column_violation(B) <= 1e-9
+    keeps = problem.iterate(B, d).relative_gap <= tol and problem.column_violation(B) <= HOLDS
     return (B, d) if keeps else None
 
 

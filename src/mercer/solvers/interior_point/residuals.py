@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.problems import KernelProgram
+from mercer.rounding import HOLDS
 from mercer.solvers.interior_point.variables import Sides, Variables
 
 
@@ -46,4 +47,4 @@ class Residuals:
 
     def converged(self, tol: float) -> bool:
         """Whether gap and infeasibility are below the tolerance."""
-        return abs(self.iterate.relative_gap) <= tol and self.infeasibility <= min(tol, 1e-9)
+        return abs(self.iterate.relative_gap) <= tol and self.infeasibility <= min(tol, HOLDS)

@@ -13,7 +13,7 @@ from mercer.solvers.smo.workspace import Workspace
 Array = NDArray[Any]
 
 # Error of the gradient from columns in single precision, in units of the change of B.
-_ROUNDING = 1e-6
+_SINGLE = 1e-6
 
 
 class Gradient:
@@ -40,7 +40,7 @@ class Gradient:
 
     def work_with(self, workspace: Workspace) -> None:
         """Take the columns that belong to the matrix."""
-        self._columns, self._rounding = workspace.columns, _ROUNDING * workspace.size
+        self._columns, self._rounding = workspace.columns, _SINGLE * workspace.size
 
     def move(self, chosen: Array, B: Array, g: Array) -> None:
         """Give some variables other values, whose gradient is known."""

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 # Relative differences that are rounding; the share of rows with larger ones up to which a known product is updated
 # (half of them cost as much as all, where both triangles of the matrix are served at once).
-_ROUNDING, _FEW_CHANGED = 4e-15, 0.3
+_SAME_MULTIPLE, _FEW_CHANGED = 4e-15, 0.3
 
 
 class Products:
@@ -51,7 +51,7 @@ class Products:
         free = last != 0
         ratio = float(np.median(B[free] / last[free])) if free.any() else 1.0
         near = ratio * last
-        changed = np.flatnonzero(~(np.abs(B - near) <= _ROUNDING * np.abs(near)))  # so that NaN differs
+        changed = np.flatnonzero(~(np.abs(B - near) <= _SAME_MULTIPLE * np.abs(near)))  # so that NaN differs
         few = not len(changed) if self.gram.in_memory else len(changed) <= _FEW_CHANGED * len(last)
         return (changed, near, ratio * product) if few else None
 

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.problems import KernelProgram
+from mercer.rounding import HOLDS
 from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, unmet
 from mercer.solvers.smo.box import Box
 
 Array = NDArray[Any]
 
-# Sums that differ by this share of their size are equal.
-_ROUNDING = 1e-9
 # Halvings of a step that is too long.
 _HALVINGS = 60
 
@@ -77,7 +76,7 @@ class Sums:
 
     def are_reached(self, B: Array, totals: Array) -> bool:
         """Whether a budget is used up."""
-        return float(np.abs(B).sum()) >= (1.0 - _ROUNDING) * float(np.abs(totals).sum())
+        return float(np.abs(B).sum()) >= (1.0 - HOLDS) * float(np.abs(totals).sum())
 
     def start(self, box: Box, totals: Array) -> Array:
         """Variables with these sums: all at zero, or so many at their bounds, in a random order."""
