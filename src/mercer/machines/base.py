@@ -345,7 +345,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single else intercept
         for name, values in story.items():
             setattr(self, name, values[0] if single else values)
-        self._warn_unless_optimal(results, gaps)  # a metric has told of its own end
+        self._warn_unless_optimal(results, gaps)  # the metric has warned of its own end
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -86,7 +86,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     @property
     def _positives(self) -> list[int]:
-        """The class that each machine tells from the rest: the second of two, or each of more."""
+        """The positive class of each machine: the second of two, or each of more."""
         return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
 
     def _factors(self, codes: Array, weight: Array) -> Array:

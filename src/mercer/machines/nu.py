@@ -1,4 +1,4 @@
-"""Machines that are told a share ν of the samples, and find a width or a margin by themselves."""
+"""Machines with a given fraction ν of the samples, which find the width of the tube or the margin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NuSupportVectorRegressor(Regressor):
 
     Notes
     -----
-    The share of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). ε is the
+    The fraction of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). ε is the
     multiplier of Σ|B_i| <= C ν n: it is found in one run. With a constant as the parametric part and more than some
     hundred samples this is SMO, which never forms the Gram matrix.
 
@@ -146,7 +146,7 @@ class NuSupportVectorClassifier(Classifier):
         As in `SupportVectorClassifier`.
     rho_ : float
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
-        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
+        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be distinguished.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_,
     kernel_, loss_, solver_, norm_, empirical_risk_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
@@ -154,8 +154,8 @@ class NuSupportVectorClassifier(Classifier):
 
     Notes
     -----
-    The share of margin errors is at most ν and that of support vectors at least ν [Scholkopf2000]_. Each f is also that
-    of a `SupportVectorClassifier` with C = 1 / ρ.
+    The fraction of margin errors is at most ν and that of support vectors at least ν [Scholkopf2000]_. Each f is also
+    that of a `SupportVectorClassifier` with C = 1 / ρ.
 
     Examples
     --------

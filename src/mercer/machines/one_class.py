@@ -42,7 +42,7 @@ class OneClassMachine(OutlierMixin, KernelMachine):
 
     Notes
     -----
-    The share of samples outside is at most ν and that of support vectors at least ν [Scholkopf2001]_.
+    The fraction of samples outside is at most ν and that of support vectors at least ν [Scholkopf2001]_.
 
     Examples
     --------

@@ -210,7 +210,7 @@ def turned(start: Candidate, X: Array, Y: Array) -> Candidate:
 
 
 def _median_distance(family: Family, X: Array) -> float:
-    """The median distance of the family between different rows, of which some are looked at."""
+    """The median distance of the family between different rows, of which some are examined."""
     distances = pdist(X[: TUNING.start_rows], "euclidean" if family.turns else "cityblock")
     positive = distances[distances > 0]
     return float(np.median(positive)) if positive.size else 1.0

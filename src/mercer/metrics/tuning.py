@@ -33,9 +33,9 @@ class Tuning:
     least_distinct : int
         With fewer distinct rows nothing is compared: one scale for all columns.
     many_targets : float
-        Share of distinct targets above which equal rows with equal targets are copies.
+        Fraction of distinct targets above which equal rows with equal targets are copies.
     mostly_distinct : float
-        Share of distinct rows below which equal rows may be parted.
+        Fraction of distinct rows below which equal rows may be parted.
     clear_gain, clear_gain_of_classes : float
         Standard errors by which a candidate must be better than equal weights: more for classes, where weights seldom
         help and few rows make candidates look different.

@@ -18,7 +18,7 @@ from mercer.tables.schema import TableSchema
 
 Array = NDArray[Any]
 
-# Fewer rows tell nothing.
+# Fewest rows.
 _FEWEST_ROWS = 10
 # Columns of both sides with a correlation above this are taken for copies.
 _COPY = 1.0 - 1e-9
@@ -83,9 +83,9 @@ class PairedTables:
         columns : sequence of str
             Columns of a single table that are the right side.
         by : str, optional
-            A column of both tables that tells which rows belong together; by default row i belongs to row i.
+            A column of both tables that says which rows belong together; by default row i belongs to row i.
         drop, keep : sequence of str
-            Columns of either table that are not used, and columns that are, though they may seem to tell rows apart.
+            Columns of either table that are not used, and columns that are, though they may seem to identify rows.
         """
         if (right is None) != bool(columns):
             raise OptionError(

@@ -17,7 +17,7 @@ from mercer.workflows.machine_models import MachineModel
 
 Array = NDArray[Any]
 
-# The confidence of promises where nobody asks for another one.
+# Default confidence of promises.
 CONFIDENCE = 0.95
 # Most rows, times the cube root of the number of machines, whose matrix is factored for a leave-one-out error.
 _MOST_FACTORED = 3000
@@ -62,7 +62,7 @@ class HeldOutPromise:
 def left_out_error(model: MachineModel, rows: Array, y: Array) -> float:
     """Error of the stored machine on each row that it was fitted to, without that row; NaN where it takes too long.
 
-    The share of wrong classes, or the root mean squared error in the units of the table.
+    The fraction of wrong classes, or the root mean squared error in the units of the table.
     """
     machine, target = model.machine, model.target
     n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
@@ -89,9 +89,9 @@ class Outlook:
     effective_dimension : float
         Σ μ_i/(μ_i + λ) of the kernel matrix: how many directions the machine leaves free.
     n : int
-        Rows that were looked at.
+        Rows that were examined.
     left_out_error : float
-        Leave-one-out error of kernel ridge regression: share of wrong classes, or of the variance.
+        Leave-one-out error of kernel ridge regression: fraction of wrong classes, or of the variance.
     n_to_hold_out : int
         Rows to hold out for a promise.
     classes : bool

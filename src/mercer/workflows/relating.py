@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 # Of more rows so many are drawn; with fewer than the second number none is held out.
 _MOST_ROWS, _FEWEST_HELD_OUT = 20_000, 60
-# Share of the rows that is held out, and rows on which columns are shuffled.
+# Fraction of the rows that is held out, and rows on which columns are shuffled.
 _HELD_OUT, _SHUFFLED = 0.25, 1000
 _REPEATS = 3
 # Directions that are looked for, features of both sides, and features of critics.
@@ -58,7 +58,7 @@ class RelationResult:
     Attributes
     ----------
     paired : PairedTables
-        What was looked at.
+        What was examined.
     rows : array of int
         Rows of it that were used.
     test : IndependenceTest
@@ -106,7 +106,7 @@ def relate(paired: PairedTables, *, seed: int = 0, progress: Progress | None = N
     seed : int
         Draws permutations and rows.
     progress : Progress, optional
-        Is told what is being done; if it returns True, no more is looked at.
+        Called with what is being done; if it returns True, the work ends.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def _with_bounds(
     critic.fit(X[learned], Y[learned])
     if critic.status_ == "interrupted":
         raise KeyboardInterrupt
-    # Several batches of each size tell the error.
+    # Several batches of each size give the standard error.
     sizes = [size for size in _SIZES if 4 * size <= len(held_out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page says where the bound is near its ceiling
