@@ -153,3 +153,12 @@ def test_diagnose_says_what_can_be_promised(run, tmp_path):
     page = (tmp_path / "o/report.html").read_text()
     assert "What can be promised" in page
     assert "effective dimension" in page
+
+
+def test_report_of_classes_calls_vacuous_what_is_vacuous(machine, tmp_path):
+    bounds = {bound["name"]: bound for bound in json.loads((tmp_path / "o/summary.json").read_text())["bounds"]}
+    assert {"training rows", "leave-one-out", "PAC-Bayes", "covering numbers"} <= set(bounds)
+    assert bounds["covering numbers"]["vacuous"]
+    page = (tmp_path / "o/report.html").read_text()
+    assert "What can be said without held-out rows" in page
+    assert page.count("<td>vacuous</td>") == sum(bound["vacuous"] for bound in bounds.values())

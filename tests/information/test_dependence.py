@@ -98,6 +98,16 @@ def test_dependence_that_is_no_correlation_is_found(method):
     assert result.statistic == pytest.approx(hsic(x, y, unbiased=False), rel=1e-10)
 
 
+def test_permutations_compare_nearly_all_of_the_statistic():
+    x, y = pair(300, 0.5, np.random.default_rng(12))
+    F = np.column_stack([x, y, x * y, 1e-4 * x**3])
+    F -= F.mean(axis=0)
+    leading = dependence._leading(F)
+    assert leading.shape == (300, 3)
+    np.testing.assert_allclose(leading @ leading.T, F @ F.T, atol=1e-2)
+    assert dependence._leading(np.zeros((5, 3))).shape == (5, 1)
+
+
 def test_much_work_is_left_to_the_gamma_distribution(monkeypatch):
     monkeypatch.setattr(dependence, "_BUDGET", 1e3)
     assert independence_test(*pair(50, 0.0, np.random.default_rng(6))).method == "gamma"

@@ -65,6 +65,21 @@ def test_columns_on_both_sides_give_a_warning():
     assert not PairedTables.read(table(LEFT), table(copied, "right.csv"), drop=["again"]).warnings
 
 
+def test_series_of_time_give_a_warning():
+    walks = np.cumsum(RNG.normal(size=(400, 2)), axis=0)
+    series = table(pl.DataFrame({"a": walks[:, 0], "b": walks[:, 1]}))
+    (warning,) = PairedTables.read(series, columns=["b"]).warnings
+    assert warning.startswith("Neighbouring rows are alike on both sides (correlations of 0.9")
+    changes = table(pl.DataFrame({"a": np.diff(walks[:, 0]), "b": np.diff(walks[:, 1])}))
+    assert not PairedTables.read(changes, columns=["b"]).warnings
+    assert not any(
+        PairedTables.read(
+            table(pl.DataFrame({"a": RNG.normal(size=50), "b": RNG.normal(size=50)})), columns=["b"]
+        ).warnings
+        for _ in range(50)
+    )
+
+
 def test_tables_of_the_same_name_are_told_apart():
     paired = PairedTables.read(table(LEFT), table(RIGHT))
     assert paired.right.name == "left.csv (the second)"

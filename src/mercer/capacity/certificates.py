@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, norm
 
-from mercer.capacity.checks import Array, check_delta, check_share
+from mercer.arrays import Array
+from mercer.capacity.checks import check_delta, check_share
 from mercer.capacity.searches import least_count
 from mercer.parameters import check_choice, check_count, check_positive, is_number
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mercer.arrays import Array
 from mercer.parameters import check_positive, is_number
-
-Array = NDArray[Any]
 
 
 def check_delta(delta: Any, owner: str) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from mercer.capacity.checks import Array, check_scale, check_share
+from mercer.arrays import Array
+from mercer.capacity.checks import check_scale, check_share
 
 # Step of the differences, in latent units, and the latent range.
 _STEP = 2e-3

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln
 
-from mercer.capacity.checks import Array, check_log_n, check_norm, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_log_n, check_norm, check_scale
 from mercer.parameters import check_count
 
 

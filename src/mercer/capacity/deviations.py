@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from mercer.capacity.checks import Array, check_delta, check_scale, check_share
+from mercer.arrays import Array
+from mercer.capacity.checks import check_delta, check_scale, check_share
 from mercer.capacity.covers import log_binomials
 from mercer.capacity.searches import least_count, least_root
 from mercer.parameters import check_choice, check_count, is_number

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array
+from mercer.arrays import Array
 from mercer.capacity.spectrum import Spectrum
 from mercer.kernels import Kernel
 from mercer.parameters import check_choice, check_count, is_number

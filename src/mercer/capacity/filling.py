@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.capacity.checks import Array, check_log_n, check_norm, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_log_n, check_norm, check_scale
 from mercer.capacity.ellipsoids import packing_log_covering
 from mercer.capacity.searches import least_of
 from mercer.capacity.spectrum import Spectrum
 from mercer.parameters import check_choice, check_count
 
 REGULARIZERS = ("rkhs", "l1")
+# Truncations of longer lists are not tried: their heads are too large to be better than water filling.
+_MOST_TRUNCATED = 1024
 
 
 class WaterFilling(NamedTuple):
@@ -64,26 +67,25 @@ def water_filling(spectrum: Spectrum, log_n: float) -> WaterFilling:
     (2, 0.5)
     """
     log_n = check_log_n(log_n, "water_filling")
-    spectrum = spectrum.reaching(lambda listed: _level(listed, log_n)[0])
-    log_level, n_axes, last = _level(spectrum, log_n)
+    spectrum, log_level, n_axes, log_distortion = _filled(spectrum, log_n)
     with np.errstate(over="ignore"):
         radii = np.exp(0.5 * np.maximum(spectrum.log_values - log_level, 0.0))
-    return WaterFilling(log_level, n_axes, _log_distortion(spectrum, log_level, last), radii)
+    return WaterFilling(log_level, n_axes, log_distortion, radii)
+
+
+def _filled(spectrum: Spectrum, log_n: float) -> tuple[Spectrum, float, int, float]:
+    """The spectrum, listed far enough; level, number of axes above it, and distortion in logarithms."""
+    spectrum = spectrum.reaching(lambda listed: _level(listed, log_n)[0])
+    log_level, n_axes, last = _level(spectrum, log_n)
+    coded = log_level + np.log(spectrum.sums.axes[last])
+    return spectrum, log_level, n_axes, float(np.logaddexp(coded, spectrum.sums.log_tails[last]))
 
 
 def _level(spectrum: Spectrum, log_n: float) -> tuple[float, int, int]:
     """Level, number of axes above it, and the index of the last listed eigenvalue above it."""
     sums = spectrum.sums
-    following = np.append(spectrum.log_values[1:], -np.inf)
-    with np.errstate(invalid="ignore"):
-        levels = (sums.logs - 2.0 * log_n) / sums.axes
-    k = int(np.argmax(levels >= following))
-    return float(levels[k]), round(float(sums.axes[k])), k
-
-
-def _log_distortion(spectrum: Spectrum, log_level: float, last: int) -> float:
-    coded = log_level + np.log(spectrum.sums.axes[last])
-    return float(np.logaddexp(coded, spectrum.sums.log_tails[last]))
+    k = int(np.searchsorted(sums.log_counts, log_n))
+    return float((sums.logs[k] - 2.0 * log_n) / sums.axes[k]), round(float(sums.axes[k])), k
 
 
 def log_entropy_number(
@@ -110,7 +112,7 @@ def log_entropy_number(
     check_choice(regularizer, REGULARIZERS, "regularizer", owner)
     log_n = log_n / check_count(n_outputs, "n_outputs", owner)
     power = 2 if regularizer == "l1" else 1
-    log_distortion = water_filling(spectrum, log_n / power).log_distortion
+    log_distortion = _filled(spectrum, log_n / power)[-1]
     value = float(np.log(6) + power * (np.log(spectrum.scale) + 0.5 * log_distortion))
     return log_norm + (min(value, power * spectrum.log_trivial) if clip else value)
 
@@ -227,30 +229,27 @@ def log_covering(
 def _water_log_covering(spectrum: Spectrum, log_scale: float, power: int) -> float:
     """½ Σ ln⁺(λ_i/c) at the level c where D(c) is what ε allows; twice that for the hull."""
     log_distortion = (2.0 / power) * (log_scale - np.log(6)) - 2 * np.log(spectrum.scale)
-    spectrum = spectrum.reaching(lambda listed: _level_of_distortion(listed, log_distortion))
-    log_level = _level_of_distortion(spectrum, log_distortion)
-    above = np.maximum(spectrum.log_values - log_level, 0.0)
-    return 0.5 * power * float(spectrum.counts @ above)
+    spectrum = spectrum.reaching(lambda listed: _level_of_distortion(listed, log_distortion)[0])
+    log_level, k = _level_of_distortion(spectrum, log_distortion)
+    if k < 0:
+        return np.inf
+    return 0.5 * power * float(spectrum.sums.logs[k] - spectrum.sums.axes[k] * log_level)
 
 
-def _level_of_distortion(spectrum: Spectrum, log_distortion: float) -> float:
-    """Ln c with D(c) = D, -inf if the tail alone is more."""
+def _level_of_distortion(spectrum: Spectrum, log_distortion: float) -> tuple[float, int]:
+    """Ln c with D(c) = D, and the last eigenvalue above it; -inf and -1 if the tail alone is more."""
     sums = spectrum.sums
     if sums.log_tails[-1] >= log_distortion:
-        return -np.inf
-    # D at the levels c = λ_i, which falls along the list.
-    at_values = np.logaddexp(spectrum.log_values + np.log(sums.axes), sums.log_tails)
-    k = int(np.searchsorted(-at_values, -log_distortion, side="left")) - 1
-    if k < 0:
-        return float(spectrum.log_values[0])
+        return -np.inf, -1
+    k = max(int(np.searchsorted(sums.log_distortions, -log_distortion)) - 1, 0)
     log_rest = log_distortion + np.log1p(-np.exp(sums.log_tails[k] - log_distortion))
-    return float(log_rest - np.log(sums.axes[k]))
+    return float(log_rest - np.log(sums.axes[k])), k
 
 
 def _truncated_log_covering(spectrum: Spectrum, log_scale: float) -> float:
     """The least of the covers that keep the eigenvalues up to some place."""
     log_unit = log_scale - np.log(spectrum.scale)  # ε / (Λ C_k)
-    spectrum = spectrum.reaching(lambda listed: 2 * log_unit - np.log(listed.sums.axes[-1]))
+    spectrum = spectrum.reaching(lambda listed: 2 * log_unit - np.log(listed.sums.axes[-1]), most=_MOST_TRUNCATED)
     sums = spectrum.sums
     left = -np.expm1(np.minimum(0.5 * sums.log_tails - log_unit, 0.0))  # what the head may use of ε
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array, check_gram, check_norm, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_gram, check_norm, check_scale
 from mercer.capacity.covers import ball_log_covering
 from mercer.capacity.ellipsoids import packing_log_covering, volume_log_covering
 from mercer.capacity.filling import log_covering

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.capacity.checks import Array
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 
 _MOST_SHELLS = 10**5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_scale
 
 
 def eigenvalue_bound(A: ArrayLike, B: ArrayLike) -> float:

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
-from mercer.capacity.checks import Array, check_gram, check_norm
+from mercer.arrays import Array
+from mercer.capacity.checks import check_gram, check_norm
 
 _MOST_POINTS = 14
 _SINGULAR = 1e-13

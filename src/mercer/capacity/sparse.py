@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array, check_gram, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_gram, check_scale
 from mercer.kernels import Kernel
 from mercer.parameters import check_count
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.capacity.checks import Array, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_scale
 from mercer.capacity.images import image_sum, shells
 from mercer.capacity.spectrum import Spectrum
 from mercer.kernels import Kernel, Periodized
 from mercer.parameters import check_count, is_number
 
 # Shells, or frequencies of a kernel that is not radial, that are listed at first and at most.
-_FIRST, _MOST = 2**12, 2**21
+_FIRST, _MOST = 2**12, 2**20
 
 
 def shell_counts(n_dims: int, largest: int) -> list[int]:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array, check_axes, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_axes, check_scale
 
 _NEGLIGIBLE = np.log(1e-18)
 
@@ -21,6 +22,8 @@ class Sums(NamedTuple):
     axes: Array  # number of eigenvalues up to each listed one
     logs: Array  # sum of their logarithms
     log_tails: Array  # logarithm of the sum of all that follow
+    log_counts: Array  # ln n at the level of the next one: rising
+    log_distortions: Array  # ln D at the level of each one, negated: rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,26 +92,39 @@ class Spectrum:
         """Number, sum of logarithms, and tail at every listed eigenvalue."""
         masses = np.append(self.log_values + np.log(self.counts), self.log_tail)
         tails = np.logaddexp.accumulate(masses[::-1])[::-1][1:]
-        return Sums(np.cumsum(self.counts), np.cumsum(self.counts * self.log_values), tails)
+        axes, logs = np.cumsum(self.counts), np.cumsum(self.counts * self.log_values)
+        following = np.append(self.log_values[1:], -np.inf)
+        return Sums(
+            axes, logs, tails, 0.5 * (logs - axes * following), -np.logaddexp(self.log_values + np.log(axes), tails)
+        )
 
-    def reaching(self, log_level: Callable[[Spectrum], float]) -> Spectrum:
+    @cached_property
+    def longer(self) -> Spectrum | None:
+        """A longer list of the same eigenvalues, kept for the next time; None where there is none."""
+        return self.extend() if self.extend is not None else None
+
+    def reaching(self, log_level: Callable[[Spectrum], float], *, most: int | None = None) -> Spectrum:
         """The same spectrum, listed down to a level, and until the rest adds nothing to sums of min(λ, level).
 
         Parameters
         ----------
         log_level : callable
             The level that some list gives.
+        most : int, optional
+            Lists of so many different eigenvalues are long enough.
         """
         spectrum = self
-        while spectrum.extend is not None:
-            level, last = log_level(spectrum), float(spectrum.log_values[-1])
-            n_above = spectrum.sums.axes[np.searchsorted(-spectrum.log_values, -level)] if last <= level else np.inf
-            mass = last + float(np.log(spectrum.counts[-1]))
-            complete = np.isfinite(spectrum.log_tail) or mass <= level + np.log(max(n_above, 1.0)) + _NEGLIGIBLE
-            if last <= level and complete:
+        while not spectrum._reaches(log_level(spectrum)) and (most is None or len(spectrum.counts) < most):
+            if spectrum.longer is None:
                 break
-            longer = spectrum.extend()
-            if longer is None:
-                break
-            spectrum = longer
+            spectrum = spectrum.longer
         return spectrum
+
+    def _reaches(self, level: float) -> bool:
+        """Whether the list goes down to a level, and all that follows adds nothing or is known as a sum."""
+        last = float(self.log_values[-1])
+        if last > level:
+            return False
+        n_above = self.sums.axes[np.searchsorted(-self.log_values, -level)]
+        mass = last + float(np.log(self.counts[-1]))
+        return bool(np.isfinite(self.log_tail) or mass <= level + np.log(n_above) + _NEGLIGIBLE)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.capacity.checks import Array, check_delta, check_gram, check_scale
+from mercer.arrays import Array
+from mercer.capacity.checks import check_delta, check_gram, check_scale
 from mercer.parameters import check_choice, check_count, is_number
 
 

@@ -13,6 +13,12 @@ from mercer.plots.decoded import DecodedGridDisplay
 from mercer.plots.denoised import DenoisedDisplay
 from mercer.plots.density import CurveMagnificationDisplay, RowDensityDisplay
 from mercer.plots.eigengap import EigengapDisplay
+from mercer.plots.entropy_numbers import (
+    CapacityMapDisplay,
+    EntropyNumberDisplay,
+    PeriodDisplay,
+    WaterFillingDisplay,
+)
 from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay
@@ -24,8 +30,10 @@ from mercer.plots.loss import LossDisplay
 from mercer.plots.maps import MapDisplay
 from mercer.plots.model_choice import ExplainedVarianceDisplay, ModelChoiceDisplay
 from mercer.plots.predictions import PredictionDisplay
+from mercer.plots.rates import RateDisplay
 from mercer.plots.rejection import RejectionDisplay
 from mercer.plots.risk import NormRiskDisplay, RiskBoundsDisplay, RiskPathDisplay
+from mercer.plots.shapes import FeatureBoxDisplay, HullDisplay, ShatteringDisplay
 from mercer.plots.surface import SurfaceDisplay
 from mercer.plots.width_curve import WidthCurveDisplay
 
@@ -55,6 +63,14 @@ __all__ = [
     "KernelKindsDisplay",
     "LearningCurveDisplay",
     "PredictionDisplay",
+    "EntropyNumberDisplay",
+    "WaterFillingDisplay",
+    "PeriodDisplay",
+    "CapacityMapDisplay",
+    "FeatureBoxDisplay",
+    "HullDisplay",
+    "ShatteringDisplay",
+    "RateDisplay",
     "RiskBoundsDisplay",
     "RiskPathDisplay",
     "NormRiskDisplay",

@@ -289,14 +289,15 @@ class NormRiskDisplay:
         order = np.argsort(self.norms)
         Q, R = 0.5 * self.norms[order] ** 2, np.asarray(self.risks)[order]
         ax.plot(Q, R, color=COLORS[1], lw=1.8, marker="o", ms=3.5, label="least risk for each norm")
+        at = 0
         if self.chosen is not None:
             at = int(np.flatnonzero(order == self.chosen)[0])
             ax.plot([Q[at], Q[at], 0.0], [0.0, R[at], R[at]], color=INK, lw=1.0, ls=(0, (4, 2)), label="Q or R given")
             slope = np.gradient(R, Q)[at]
-            ends = np.clip(np.array([0.4, 2.0]) * Q[at], 0.0, Q.max())
+            ends = np.array([0.2, 2.5]) * Q[at]
             ax.plot(ends, R[at] + slope * (ends - Q[at]), color=COLORS[0], lw=1.4, label="slope given")
-        ax.set_xlim(0.0, None)
-        ax.set_ylim(0.0, auto=True)
+            ax.set_ylim(0.0, min(4.0 * R[at], 1.05 * R.max()))
+        ax.set_xlim(0.0, 5.0 * Q[at] if self.chosen is not None else None)
         ax.set_xlabel("Q = ½ ‖f‖²")
         ax.set_ylabel("empirical risk")
         legend_above_data(ax)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,9 @@ def machine_summary(result: MachineResult, command: str) -> dict[str, Any]:
         "task": result.problem.target.task,
         "error": result.error, "error_of_guessing": result.guess_error, "error_of_boosted_trees": result.trees_error,
         "n_held_out": result.held_out.height, "promise": _promise(result),
-        "leave_one_out_error": result.left_out_error, "standard_errors_better_than_guessing": result.gain,
+        "leave_one_out_error": result.left_out_error,
+        "bounds": [] if result.bounds is None else [asdict(bound) for bound in result.bounds.bounds],
+        "standard_errors_better_than_guessing": result.gain,
         "log_loss": result.log_loss, "log_loss_of_boosted_trees": result.trees_log_loss,
         "boosted_trees_are_better": result.trees_are_better, "metric": _metric_summary(result),
         "coverage": result.coverage, "band": result.settings.band, "kernel": repr(result.kernel),

@@ -93,7 +93,7 @@ def relation_evidence(result: RelationResult) -> list[str]:
                 "information."
             )
         else:
-            error = f"{bound.value:.2f} ± {bound.standard_error:.2f}"
+            error = f"{round(bound.value, 2) + 0.0:.2f} ± {bound.standard_error:.2f}"
             lines.append(f"The lower bound of the information, {error} nats, is not above 0.")
         if bound.near_ceiling:
             lines.append(

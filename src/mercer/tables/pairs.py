@@ -20,6 +20,9 @@ Array = NDArray[Any]
 
 # Fewest rows.
 _FEWEST_ROWS = 10
+# Neighbouring rows are told of if the product of their correlations on both sides is above this, and above so many
+# times what chance makes of n rows.
+_ALIKE, _SURE = 0.05, 5.0
 # Columns of both sides with a correlation above this are taken for copies.
 _COPY = 1.0 - 1e-9
 
@@ -135,7 +138,8 @@ class PairedTables:
                 entries = counted(n_missing, "missing entry was", "missing entries were")
                 notes.append(f"{name}: {entries} replaced by the means of their columns.")
             sides.append(Side(name, schema, np.nan_to_num(X[rows])))
-        return cls(sides[0], sides[1], rows, notes, _copies(sides[0], sides[1]))
+        warned = [*_copies(sides[0], sides[1]), *_alike_neighbours(sides[0], sides[1])]
+        return cls(sides[0], sides[1], rows, notes, warned)
 
 
 def _is_of_others(note: str, unused: Sequence[str]) -> bool:
@@ -173,6 +177,25 @@ def _matched(left: Table, right: Table, by: str | None) -> tuple[tuple[Table, Ta
     if len(pairs) < _FEWEST_ROWS:
         raise InputError(f"{said} {_FEWEST_ROWS} or more are needed; is {by} written alike in both tables?")
     return tables, [said]
+
+
+def _alike_neighbours(left: Side, right: Side) -> list[str]:
+    """A warning if neighbouring rows are alike on both sides: then they are not independent, as tests take them."""
+    alike = [_serial_correlation(side.X) for side in (left, right)]
+    # By chance the product has a standard deviation of about 1 / n.
+    if min(alike) <= 0 or alike[0] * alike[1] < max(_ALIKE, _SURE / len(left.X)):
+        return []
+    shares = " and ".join(f"{value:.2f}" for value in alike)
+    return [
+        f"Neighbouring rows are alike on both sides (correlations of {shares}), as in series of time: rows are not "
+        "independent, and all figures are too good. Take differences, or rows that are farther apart."
+    ]
+
+
+def _serial_correlation(X: Array) -> float:
+    """Mean product of neighbouring rows as a share of their mean square."""
+    X = X - X.mean(axis=0)
+    return float(np.sum(X[1:] * X[:-1]) / max(float(np.sum(X**2)), np.finfo(float).tiny))
 
 
 def _copies(left: Side, right: Side) -> list[str]:

@@ -10,6 +10,7 @@ import polars as pl
 from sklearn.model_selection import train_test_split
 
 from mercer.arrays import Array
+from mercer.capacity import RiskBounds
 from mercer.kernels import Kernel
 from mercer.losses import Loss
 from mercer.tables.errors import InputError
@@ -21,7 +22,7 @@ from mercer.workflows.kernel_choice import MOST_ROWS, KernelChoice, Learned, cho
 from mercer.workflows.loss_choice import Parts, candidates, choose_loss, losses_for, plain_parts
 from mercer.workflows.machine_models import MachineModel
 from mercer.workflows.progress import Progress, Stages
-from mercer.workflows.promises import HeldOutPromise, left_out_error
+from mercer.workflows.promises import HeldOutPromise, said_of_own_rows
 from mercer.workflows.rivals import boosted_trees
 from mercer.workflows.scores import (
     FEWEST_HELD_OUT,
@@ -95,6 +96,8 @@ class MachineResult:
         Of held-out rows, which the machine of the others has not seen; None for numbers.
     left_out_error : float
         Of the stored machine on each of its rows without that row, as `error`; NaN if that takes too long.
+    bounds : RiskBounds or None
+        All that these rows say of the errors of classes.
     warnings : list of str
         What to be careful with.
     learned : Learned or None
@@ -122,6 +125,7 @@ class MachineResult:
     held_out: pl.DataFrame
     promise: HeldOutPromise | None = None
     left_out_error: float = np.nan
+    bounds: RiskBounds | None = None
     warnings: list[str] = field(default_factory=list)
     learned: Learned | None = None
     reason: str = ""
@@ -181,6 +185,7 @@ class _Work:
         self.target, self.stopped = problem.target, False
         self._y, self.far = problem.y, problem.far
         self.left_out_error = np.nan
+        self.bounds: RiskBounds | None = None
 
     def machines(self) -> tuple[MachineModel, MachineModel]:
         """The machine of the rows that are not held out, and that of all rows if there is time."""
@@ -205,7 +210,7 @@ class _Work:
             X, y = self._rows(np.flatnonzero(~self.far))
             whole = fitter.fitted(_FITTING, X, y)
             if not fitter.stopped:
-                self.left_out_error = left_out_error(whole, self.parts.choice.rows(X), y)
+                self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
         except KeyboardInterrupt:
             self.stopped = True
             return part, part
@@ -302,7 +307,7 @@ def _result(
         problem, model, settings, work.parts.choice.kernel, work.parts.C, work.parts.loss, mean_error(ours, target),
         mean_error(guesses, target), trees_error, in_standard_errors(guesses - ours), log_loss(held_out, truth),
         trees_log_loss, trees_are_better, covered, held_out,
-        HeldOutPromise.of(ours) if target.classes is not None else None, work.left_out_error, said,
+        HeldOutPromise.of(ours) if target.classes is not None else None, work.left_out_error, work.bounds, said,
         work.parts.choice.learned, work.parts.reason, work.stopped,
     )  # fmt: skip
     said += _limits(result, has_trees=trees is not None)

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.capacity import SampleCapacity, binomial_bound, hoeffding_samples, leave_one_out, samples_to_confirm
+from mercer.capacity import (
+    RiskBounds,
+    SampleCapacity,
+    binomial_bound,
+    hoeffding_samples,
+    leave_one_out,
+    risk_bounds,
+    samples_to_confirm,
+)
 from mercer.machines import CellMachine, KernelRidge
 from mercer.metrics import LearnedMetric
 from mercer.relevance.labels import Labels
@@ -59,25 +67,27 @@ class HeldOutPromise:
         )
 
 
-def left_out_error(model: MachineModel, rows: Array, y: Array) -> float:
-    """Error of the stored machine on each row that it was fitted to, without that row; NaN where it takes too long.
+def said_of_own_rows(model: MachineModel, rows: Array, y: Array) -> tuple[float, RiskBounds | None]:
+    """Leave-one-out error of the stored machine on the rows that it was fitted to, and all bounds for classes.
 
-    The fraction of wrong classes, or the root mean squared error in the units of the table.
+    The error is the fraction of wrong classes, or the root mean squared error in the units of the table; NaN where that
+    takes too long.
     """
     machine, target = model.machine, model.target
     n_machines = 1 if target.classes is None or len(target.classes) == 2 else len(target.classes)
     if isinstance(machine, CellMachine) or len(rows) > _MOST_FACTORED / n_machines ** (1 / 3):
-        return np.nan
+        return np.nan, None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has told of the matrix
         try:
-            found = leave_one_out(machine, rows, y)
+            if target.classes is not None:
+                bounds = risk_bounds(machine, rows, y, delta=1.0 - CONFIDENCE)
+                return (bounds["leave-one-out"].value if "leave-one-out" not in bounds.missing else np.nan), bounds
+            predictions = leave_one_out(machine, rows, y).predictions
         except ValueError:  # rounding: a matrix that is hardly positive
-            return np.nan
-    if found.wrong is not None:
-        return found.error
-    missed = target.predicted(found.predictions) - target.in_units(y)
-    return float(np.sqrt(np.mean(missed**2)))
+            return np.nan, None
+    missed = target.predicted(predictions) - target.in_units(y)
+    return float(np.sqrt(np.mean(missed**2))), None
 
 
 @dataclass(frozen=True)
