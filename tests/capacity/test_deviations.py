@@ -34,7 +34,6 @@ def test_numbers_of_covering_bounds():
     lossy = capacity.deviation(Logarithmic(), 20_000, 0.01, loss=Squared(), loss_range=2.0)
     assert lossy.value == pytest.approx(0.48888684, rel=1e-6)
     assert capacity.samples_needed(Logarithmic(), 0.1, 0.01) == 142235
-    assert capacity.fat_log_covering(0.2, 1000, 400, width=2.0) == pytest.approx(41724.77, abs=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,6 @@ def test_delta_must_be_a_probability(delta):
         (lambda: capacity.rademacher_deviation(-1, 9, 0.1), "complexity of rademacher_deviation must be a number >= 0"),
         (lambda: capacity.samples_needed(capacity.FiniteClass(2), 0, 0.1), "epsilon of samples_needed must be"),
         (lambda: capacity.samples_needed(capacity.FiniteClass(2), 1e-12, 0.1), "ask for a larger deviation"),
-        (lambda: capacity.fat_log_covering(0.2, 10, 400, width=2.0), "must be at least fat_dimension = 400"),
         (
             lambda: capacity.deviation(capacity.FiniteClass(2), 9, 0.1, loss=EpsilonInsensitive(2.0)),
             "loss of deviation must be finite and not zero",
@@ -168,8 +166,3 @@ def test_delta_must_be_a_probability(delta):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_few_functions_need_no_cover():
-    assert capacity.fat_log_covering(1.0, 10, 400, width=2.0) == 0.0
-    assert capacity.fat_log_covering(0.1, 10, 0, width=2.0) == 0.0

@@ -81,8 +81,9 @@ def contributions(kernel, X, g):
 
 
 @pytest.mark.parametrize("form", ["sharp", "theorem"])
+@pytest.mark.parametrize("n_draws", [60, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("coefficients", ["few", "falling"])
-def test_contributions_are_bounded_in_simulation(form, coefficients):
+def test_contributions_are_bounded_in_simulation(form, coefficients, n_draws):
     kernel, found = expansion(10)
     lam = found.eigenvalues
     alpha = np.zeros(len(lam))
@@ -90,7 +91,7 @@ def test_contributions_are_bounded_in_simulation(form, coefficients):
     if coefficients == "falling":
         alpha = 0.5 ** np.arange(len(lam))
     rng, violated = np.random.default_rng(1), 0
-    for _ in range(60):
+    for _ in range(n_draws):
         X = rng.uniform(-1, 1, size=(60, 1))
         psi = found(X)
         g = psi @ (lam * alpha)
@@ -100,7 +101,7 @@ def test_contributions_are_bounded_in_simulation(form, coefficients):
         chosen = bound.n_terms > 0
         np.testing.assert_allclose((bound.scaling + bound.absolute)[chosen], bound.values[chosen])
         assert np.sum(actual[5:] ** 2) <= bound.tail(5) + 1e-12
-    assert violated <= 60 * 0.1 + 3 * np.sqrt(60 * 0.09)
+    assert violated <= n_draws * 0.1 + 3 * np.sqrt(n_draws * 0.09)
 
 
 def test_sharp_bounds_are_below_those_of_the_theorem_and_follow_the_eigenvalues():

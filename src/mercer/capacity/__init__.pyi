@@ -12,6 +12,7 @@ from mercer.capacity.certificates import (
 )
 from mercer.capacity.classes import FiniteClass, KernelBall, KernelHull, Offsets, PseudoDimension, VCClass
 from mercer.capacity.coding import Coding, robust_coding
+from mercer.capacity.coefficients import PenalizedBasis, coefficient_radius, penalized_basis
 from mercer.capacity.constrained import constrained_machine
 from mercer.capacity.contributions import xi_alpha
 from mercer.capacity.covers import (
@@ -23,7 +24,6 @@ from mercer.capacity.covers import (
 from mercer.capacity.deviations import (
     Deviation,
     deviation,
-    fat_log_covering,
     hoeffding,
     hoeffding_samples,
     log_growth,
@@ -35,8 +35,11 @@ from mercer.capacity.deviations import (
 )
 from mercer.capacity.eigenfunctions import Eigenfunctions, kernel_eigenfunctions
 from mercer.capacity.ellipsoids import Interval, diagonal_entropy_number, ellipsoid_log_covering
+from mercer.capacity.empirical import Entropies, entropies, general_deviation, greedy_log_covering
+from mercer.capacity.fat import fat_log_covering, fat_log_covering_below, level_fat_factor
 from mercer.capacity.filling import WaterFilling, entropy_number, log_covering, log_entropy_number, water_filling
 from mercer.capacity.gram import Covering, SampleCapacity, hull_rademacher
+from mercer.capacity.induced import LipschitzDomain, LossClass
 from mercer.capacity.left_out import LeaveOneOut, leave_one_out
 from mercer.capacity.periods import BestPeriod, best_period, wrap_error
 from mercer.capacity.perturbation import eigenvalue_bound, eigenvector_bound, sin_theta_bound
@@ -80,6 +83,9 @@ __all__ = [
     "VCClass",
     "Coding",
     "robust_coding",
+    "PenalizedBasis",
+    "coefficient_radius",
+    "penalized_basis",
     "constrained_machine",
     "xi_alpha",
     "ball_entropy_number",
@@ -88,7 +94,6 @@ __all__ = [
     "lipschitz_hull_log_covering",
     "Deviation",
     "deviation",
-    "fat_log_covering",
     "hoeffding",
     "hoeffding_samples",
     "log_growth",
@@ -102,6 +107,13 @@ __all__ = [
     "Interval",
     "diagonal_entropy_number",
     "ellipsoid_log_covering",
+    "Entropies",
+    "entropies",
+    "general_deviation",
+    "greedy_log_covering",
+    "fat_log_covering",
+    "fat_log_covering_below",
+    "level_fat_factor",
     "WaterFilling",
     "entropy_number",
     "log_covering",
@@ -110,6 +122,8 @@ __all__ = [
     "Covering",
     "SampleCapacity",
     "hull_rademacher",
+    "LipschitzDomain",
+    "LossClass",
     "LeaveOneOut",
     "leave_one_out",
     "BestPeriod",
