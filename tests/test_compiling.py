@@ -1,5 +1,6 @@
 """Compiled functions are made when they are called, once for a user, and who waits is told."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -147,3 +148,13 @@ def test_all_functions_can_be_compiled_ahead(capsys):
     n_functions = warm_up()
     assert n_functions > 30
     assert "compiling, once" in capsys.readouterr().err
+
+
+def test_compiled_modules_import_from_compiled_modules_alone():
+    """They are loaded late, by modules that are there already: to import these back would be a circle."""
+    package = Path(mercer.__file__).parent
+    for source in package.rglob("*_numba.py"):
+        tree = ast.parse(source.read_text())
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        own = {name for name in imported if name.startswith("mercer") and not name.endswith("_numba")}
+        assert own <= ({"mercer.compiling"} if source.name == "compiled_numba.py" else set()), source

@@ -30,6 +30,9 @@ IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 PLAIN: Any = {"nogil": True, "error_model": "numpy"}
 FAST: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz"}}
 FAST_WITHOUT_NAN: Any = {**PLAIN, "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
+# Of functions that make no arrays, and return none: their callers own all arrays, and references to them are not
+# counted, which takes a third of the time of short loops over many arrays (`benchmarks/ukr.py new_rows`).
+UNCOUNTED: Any = {"_nrt": False}
 
 # Machine code of other versions is kept for so many seconds after its last use, 30 days.
 _KEPT_FOR = 30 * 24 * 3600

@@ -350,19 +350,21 @@ def descend(
     ([1.0, 0.25, 0.0625, 0.015625], 'optimal')
     """
 
-    def iterates() -> Iterates[State]:
-        reached = Step(state, value)
-        while True:
-            yield reached
-            new = Step(*step(reached.state))
-            if not new.value <= reached.value:
-                return None
-            reached = new
-
     def told(iteration: int, state: State) -> object:
         return iteration > 0 and tell is not None and tell(iteration, state)
 
-    return run(iterates(), stopping, name, scale=scale, tell=told)
+    return run(descent(state, value, step), stopping, name, scale=scale, tell=told)
+
+
+def descent(state: State, value: float, step: Callable[[State], tuple[State, float]]) -> Iterates[State]:
+    """The steps of `descend`, to be followed by a run."""
+    reached = Step(state, value)
+    while True:
+        yield reached
+        new = Step(*step(reached.state))
+        if not new.value <= reached.value:
+            return None
+        reached = new
 
 
 def best_of(runs: list[Run[State]]) -> Run[State]:

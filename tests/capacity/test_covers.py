@@ -96,6 +96,7 @@ def test_hulls_of_infinitely_many_functions():
     values = [capacity.lipschitz_hull_log_covering(0.2, 100, n_dims=q, **options) for q in (1, 2, 10)]
     assert values == sorted(values)
     assert np.isfinite(values[-1])
+    assert capacity.lipschitz_hull_log_covering(1e-9, 100, n_dims=50, **options) == np.inf
     assert capacity.lipschitz_hull_log_covering(2.0, 100, **options) == 0.0
 
 

@@ -1,5 +1,6 @@
 """Spectra, water filling, entropy and covering numbers of kernel classes: numbers, properties, and what is refused."""
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -305,3 +306,22 @@ def test_wrap_error_in_several_dimensions_bounds_the_difference():
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_spectra_can_be_stored():
+    spectrum = capacity.periodic_spectrum(Gaussian(1.0), 2 * np.pi)
+    again = pickle.loads(pickle.dumps(spectrum))
+    assert capacity.entropy_number(again, 1e4) == capacity.entropy_number(spectrum, 1e4)
+
+
+@pytest.mark.parametrize("n_dims", [50, 200])
+def test_many_dimensions(n_dims):
+    spectrum = capacity.periodic_spectrum(Gaussian(1.0), 2 * np.pi, n_dims=n_dims)
+    assert spectrum.log_trivial == pytest.approx(n_dims / 2 * np.log1p(2 * np.exp(-2 * np.pi**2)), abs=1e-9)
+    values = [capacity.entropy_number(spectrum, log_n, clip=False) for log_n in (10.0, 1e3, 1e5)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_many_dimensions_of_a_kernel_that_is_not_radial_are_refused():
+    with pytest.raises(ValueError, match="must be at most 20 for kernels that are not radial"):
+        capacity.periodic_spectrum(ProductLaplace(1.0), 4.0, n_dims=25)

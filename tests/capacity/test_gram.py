@@ -225,3 +225,12 @@ def test_the_cells_of_a_sparse_approximation_keep_their_promise():
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_single_precision_is_no_negative_eigenvalue():
+    X = np.random.default_rng(0).normal(size=(400, 2)).astype(np.float32)
+    K = Gaussian(1.0)(X)
+    assert K.dtype == np.float32
+    single, double = capacity.SampleCapacity.of(K), capacity.SampleCapacity.of(Gaussian(1.0)(X.astype(np.float64)))
+    assert single.effective_dimension(0.1) == pytest.approx(double.effective_dimension(0.1), rel=1e-3)
+    assert single.log_covering(0.1).value == pytest.approx(double.log_covering(0.1).value, rel=0.05)

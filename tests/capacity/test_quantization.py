@@ -136,6 +136,13 @@ def test_a_fitted_manifold_has_a_class_and_a_code():
     assert code.error == pytest.approx(np.mean(np.sum((curve.inverse_transform(Z) - X) ** 2, axis=1)))
 
 
+def test_a_manifold_with_a_linear_part_has_no_such_class():
+    X, _ = make_arc(60, noise=0.05, random_state=0)
+    curve = PrincipalManifold(1, width=0.5, penalty=1e-2, linear_part=True).fit(X)
+    with pytest.raises(TypeError, match="no linear part, got PrincipalManifold"):
+        capacity.ManifoldClass.of(curve)
+
+
 def test_covers_of_polygons():
     value = capacity.kegl_log_covering(0.1, length=2.0, n_segments=10, radius=1.0, n_dims=2)
     assert value == pytest.approx(115.775, abs=5e-4)

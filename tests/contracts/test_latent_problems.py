@@ -3,14 +3,26 @@
 Nothing that a solver says of itself is believed: values, gradients and constraints are computed by `slow_latent`.
 """
 
+import pickle
+import warnings
+from dataclasses import FrozenInstanceError, replace
+from inspect import isabstract
+
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from mercer import UnsupervisedKernelRegression, manifolds
 from mercer.datasets import make_arc
+from mercer.manifolds import DensityKernel
 from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS
-from mercer.manifolds.ukr.fitting import OPTIMIZERS, fit_latent, homotopy
-from mercer.manifolds.ukr.problem import LatentProblem
+from mercer.manifolds.ukr.fitting import OPTIMIZERS, LatentSolver, fit_latent, homotopy
+from mercer.manifolds.ukr.lists import ListProblem
+from mercer.manifolds.ukr.problem import LatentProblem, PairEvaluator
 from mercer.manifolds.ukr.targets import data_targets
+from mercer.manifolds.ukr.units import LatentUnits
 from tests.contracts import slow_latent
 
 LINES, CYLINDER = np.array([np.inf, np.inf]), np.array([9.0, np.inf])
@@ -142,3 +154,123 @@ def test_descents_end_when_twenty_iterations_gain_little(kernel, optimizer):
     assert fit.n_iter < 300
     again = fit_latent(problem(Y, kernel, 3), SCALES[kernel] * Z, optimizer=optimizer, tol=0.05, max_iter=500)
     np.testing.assert_array_equal(fit.Z, again.Z)
+
+
+def below(kind):
+    """All classes that derive from one, and can be made."""
+    classes = {deeper for derived in kind.__subclasses__() for deeper in below(derived)}
+    return classes if isabstract(kind) else {kind, *classes}
+
+
+def test_every_density_kernel_and_optimiser_is_tested_here():
+    kernels = {kind for kind in below(DensityKernel) if kind.__module__.startswith("mercer.")}
+    assert kernels == {type(kernel) for kernel in DENSITY_KERNELS.values()}
+    assert set(slow_latent.PROFILES) == set(SCALES) == set(DENSITY_KERNELS)
+    assert {kind.__name__ for kind in (DensityKernel, *kernels)} <= set(manifolds.__all__)
+    solvers = {kind for kind in below(LatentSolver) if kind.__module__.startswith("mercer.")}
+    assert solvers == {type(solver) for solver in OPTIMIZERS.values()}
+
+
+@KERNELS
+def test_sums_and_weights_follow_from_the_profile(kernel):
+    density, (_, Z) = DENSITY_KERNELS[kernel], rows()
+    U, V = SCALES[kernel] * Z, SCALES[kernel] * Z[:20] + 0.1
+    V[3] = 50.0
+    squares = ((V[:, None] - U) ** 2).sum(axis=2)
+    K = slow_latent.PROFILES[kernel][0](squares)
+    np.testing.assert_allclose(density.profile(squares), K, rtol=1e-12)
+    np.testing.assert_allclose(density.sums(V, U), K.sum(axis=1), rtol=1e-9, atol=1e-300)
+    weights = density.weights(V, U)
+    weights = weights.toarray() if sparse.issparse(weights) else weights
+    relative = density.relative(squares)
+    np.testing.assert_allclose(weights, relative / relative.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
+    near = np.arange(20) != 3
+    np.testing.assert_allclose(weights[near], K[near] / K[near].sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
+    assert density.profile(np.zeros(1)) == 1.0
+    assert density.profile(np.array([density.gap**2])) < 1e-7
+    if density.ends:
+        assert density.profile(np.array([density.reach**2])) == 0.0
+
+
+@KERNELS
+def test_kernels_may_be_given_by_name(kernel):
+    Y, Z = rows()
+    value = LatentProblem(data_targets(Y), DENSITY_KERNELS[kernel], 3).value(Z)
+    assert problem(Y, kernel, 3).value(Z) == value
+    assert DENSITY_KERNELS[kernel] == type(DENSITY_KERNELS[kernel])()
+    options = {"init": "pca", "max_iter": 3, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        named, given = (
+            UnsupervisedKernelRegression(1, density_kernel=each, **options).fit(Y)
+            for each in (kernel, DENSITY_KERNELS[kernel])
+        )
+    np.testing.assert_array_equal(named.embedding_, given.embedding_)
+    assert clone(given).density_kernel == DENSITY_KERNELS[kernel]
+    rows_of_both = [pickle.loads(pickle.dumps(model)).transform(Y + 0.01) for model in (named, given)]
+    np.testing.assert_array_equal(*rows_of_both)
+
+
+@HOLES
+@SPACES
+@LEFT_OUT
+@KERNELS
+def test_checks_compute_what_the_slow_twin_does(kernel, n_excluded, periods, holes):
+    Y, Z = rows(holes)
+    Z = SCALES[kernel] * Z
+    Z[0] += [0.0, 40.0]
+    value, _, isolated = slow_latent.value_and_gradient(Y, Z, kernel, n_excluded, periods)
+    check = problem(Y, kernel, n_excluded, periods).check(Z, [value])
+    assert check.holds()
+    assert check.value == pytest.approx(value, rel=1e-9)
+    assert check.n_isolated == isolated.sum()
+    assert check.least_density == pytest.approx(slow_latent.densities(Z, kernel, periods).min(), rel=1e-9)
+
+
+@KERNELS
+def test_checks_believe_no_solver(kernel, monkeypatch):
+    Y, Z = rows()
+    ours = problem(Y, kernel, 3)
+    honest = fit_latent(ours, SCALES[kernel] * Z, optimizer="rprop", max_iter=20)
+    assert ours.check(honest.Z, honest.history).holds()
+    assert not ours.check(honest.Z, [*honest.history, 0.999 * honest.objective]).holds()
+    assert not ours.check(honest.Z + 0.1 * Z, honest.history).holds()
+    assert not ours.check(honest.Z, [0.5 * honest.objective, honest.objective]).monotone
+    constrained = replace(ours, least_density=0.9)
+    assert not constrained.check(honest.Z, honest.history).admissible
+    boast = PairEvaluator.value_and_gradient
+    monkeypatch.setattr(PairEvaluator, "value", lambda self, Z: 0.5)
+    monkeypatch.setattr(
+        PairEvaluator, "value_and_gradient", lambda self, *a: (0.5 * boast(self, *a)[0], boast(self, *a)[1])
+    )
+    lying = fit_latent(ours, SCALES[kernel] * Z, optimizer="rprop", max_iter=20)
+    assert not ours.check(lying.Z, lying.history).holds()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@KERNELS
+def test_problems_are_data(kernel, optimizer):
+    Y, Z = rows()
+    ours = problem(Y, kernel, 3)
+    before = dict(vars(ours))
+    fits = [fit_latent(ours, SCALES[kernel] * Z, optimizer=optimizer, max_iter=9) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].Z, fits[1].Z)
+    assert vars(ours) == before
+    with pytest.raises(FrozenInstanceError):
+        ours.n_excluded = 2
+
+
+def test_optimisers_refuse_what_they_cannot_solve():
+    Y, Z = rows()
+    constrained = replace(problem(Y, "gaussian"), least_density=0.1)
+    lists = ListProblem(Y, 3, LatentUnits(LINES))
+    for name in ("lbfgs", "rprop+lbfgs"):
+        with pytest.raises(ValueError, match="cannot solve this problem: it keeps no density above a threshold"):
+            fit_latent(constrained, Z, optimizer=name)
+        with pytest.raises(ValueError, match="cannot solve this problem: its lists of neighbours change along a line"):
+            fit_latent(lists, Z, optimizer=name)
+    assert OPTIMIZERS["rprop"].refusal(constrained) is None
+    assert OPTIMIZERS["rprop"].refusal(lists) is None
+    for name in OPTIMIZERS:
+        with pytest.raises(ValueError, match="Z of LatentDensity must be finite, got nan or inf"):
+            fit_latent(problem(Y, "gaussian"), np.full_like(Z, np.nan), optimizer=name)

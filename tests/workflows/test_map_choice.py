@@ -16,7 +16,7 @@ from mercer.workflows.row_groups import groups_of
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
 NEAR, FAR = X[:, :2], rng.normal(size=(80, 2))
-CURVED = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca", topology_=("interval", "interval"))
+CURVED = SimpleNamespace(kind_="manifold", chosen_="curved", topology_=("interval", "interval"))
 
 
 def quality(densities):
@@ -81,7 +81,7 @@ def test_maps_that_were_not_ready_are_named():
     ],
 )
 def test_shapes_are_named_by_the_coordinates_of_the_manifold(topology, shape):
-    estimator = SimpleNamespace(penalty_=0.1, chosen_="curved", init_="pca", topology_=topology)
+    estimator = SimpleNamespace(kind_="manifold", chosen_="curved", topology_=topology)
     name, verdict, _ = made(FittedMap("manifold", estimator, NEAR), FittedMap("pca", None, NEAR))
     assert (name, verdict) == ("manifold", f"The rows lie along {shape}: the map unrolls it.")
 
@@ -99,7 +99,7 @@ def choice(rows, manifold, wanted=("pca", "manifold"), **others):
 
 
 def flat(init="pca"):
-    return SimpleNamespace(penalty_=np.inf, chosen_="flat", init_=init, topology_=("interval", "interval"))
+    return SimpleNamespace(kind_=init, chosen_="flat", topology_=("interval", "interval"))
 
 
 def test_several_groups_are_no_curved_surface():

@@ -162,7 +162,9 @@ def lipschitz_hull_log_covering(
     norm, lipschitz = check_norm(norm, owner), check_scale(lipschitz, owner, "lipschitz")
     side = epsilon / (norm * lipschitz * np.sqrt(n_dims))
     per_axis = np.ceil(check_scale(extent, owner, "extent") / side)
-    n_functions = int(min(per_axis, 1e15) ** n_dims)
     if epsilon >= norm * bound:
         return 0.0
+    if n_dims * np.log10(per_axis) > 300:
+        return np.inf
+    n_functions = int(float(per_axis) ** n_dims)
     return hull_log_covering(epsilon / 2, n_samples, n_functions=n_functions, norm=norm, bound=bound)

@@ -85,14 +85,17 @@ class SampleCapacity:
         (4.580756, 0.297395)
         """
         matrix = check_gram(K, "SampleCapacity")
+        # What rounding makes of zero eigenvalues, in the precision in which K was computed.
+        noise = 20 * float(np.finfo(np.float32).eps) if getattr(K, "dtype", None) == np.float32 else _NOISE
         values, vectors = np.linalg.eigh(matrix)
         values, vectors = values[::-1], vectors[:, ::-1]
-        if values[-1] < -1e-8 * values[0]:
+        if values[-1] < -max(1e-8, noise) * values[0]:
             raise ValueError(
                 f"K of SampleCapacity must have no negative eigenvalue, got {values[-1]:.3g}; project the polynomials "
                 "out of a conditionally positive kernel first, and add Offsets for them."
             )
-        return cls(matrix, np.where(values > _NOISE * values[0], values, 0.0), vectors, check_norm(norm, cls.__name__))
+        values = np.where(values > noise * values[0], values, 0.0)
+        return cls(matrix, values, vectors, check_norm(norm, "SampleCapacity"))
 
     @property
     def n_samples(self) -> int:

@@ -72,10 +72,12 @@ class ManifoldClass(Functions):
         """
         kernel: Any = getattr(manifold, "kernel_", None)
         alpha = getattr(manifold, "dual_coef_", None)
-        if alpha is None or not getattr(kernel, "stationary", False):
+        linear = np.size(getattr(manifold, "linear_coef_", ()))
+        if alpha is None or linear or not getattr(kernel, "stationary", False):
             raise TypeError(
-                f"manifold of ManifoldClass must be a fitted PrincipalManifold with a radial kernel on intervals, got "
-                f"{manifold!r}; give the spectrum of the kernel for others: ManifoldClass(spectrum, norm, n_outputs)."
+                f"manifold of ManifoldClass must be a fitted PrincipalManifold with a radial kernel on intervals, and "
+                f"no linear part, got {manifold!r}; give the spectrum of the kernel for others: "
+                "ManifoldClass(spectrum, norm, n_outputs)."
             )
         nodes = manifold.nodes_
         norm = float(np.sqrt(max(np.sum(alpha * (kernel(nodes) @ alpha)), 0.0)))

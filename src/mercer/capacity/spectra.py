@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,8 @@ def periodic_spectrum(kernel: Kernel, period: float, *, n_dims: int = 1, tol: fl
     if not is_number(tol) or not 0 < tol < 1:
         raise ValueError(f"tol of {owner} must be between 0 and 1, got {tol!r}; leave it at 1e-16.")
     period = check_scale(period, owner, "period")
-    return _Frequencies(kernel, period, check_count(n_dims, "n_dims", owner), float(tol)).listed(16)
+    frequencies = _Frequencies(kernel, period, check_count(n_dims, "n_dims", owner), float(tol))
+    return frequencies.listed(frequencies.first_reach())
 
 
 def _check_kernel(kernel: Any, owner: str) -> None:
@@ -111,6 +113,18 @@ class _Frequencies:
     n_dims: int
     tol: float
 
+    def first_reach(self) -> int:
+        """How far the first list goes: not far in many dimensions, if frequencies are listed one by one."""
+        reach = 16
+        while reach > 1 and self._size(reach) > _MOST:
+            reach //= 2
+        if not self.kernel.stationary and self._size(reach) > _MOST:
+            raise ValueError(
+                f"n_dims of periodic_spectrum must be at most 20 for kernels that are not radial, got {self.n_dims}; "
+                "bring the columns to one scale and take a radial kernel, as Gaussian with one width."
+            )
+        return reach
+
     def listed(self, reach: int) -> Spectrum:
         """The spectrum, listed until it is complete or long; at least `reach` shells or lengths of frequencies."""
         while True:
@@ -127,7 +141,7 @@ class _Frequencies:
         order = np.argsort(-log_values, kind="stable")
         order = order[np.isfinite(log_values[order])]
         scale = self.period ** (-self.n_dims / 2)
-        return Spectrum(log_values[order], counts[order], log_tail, scale, lambda: self._longer(reach))
+        return Spectrum(log_values[order], counts[order], log_tail, scale, partial(self._longer, reach))
 
     def _longer(self, reach: int) -> Spectrum | None:
         return self.listed(2 * reach) if self._size(2 * reach) <= _MOST else None

@@ -6,19 +6,17 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.components.moments import Moments, folds_of, sum_of
 from mercer.components.pairs import PairEstimator, n_rows, rows_for
 from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank, feature_map
 from mercer.parameters import check_count, is_number
-
-Array = NDArray[Any]
 
 # Fractions of the trace that "auto" tries as penalties, and the number of parts of the rows by which it judges.
 _PENALTIES, _FOLDS = np.logspace(0, -7, 8), 5

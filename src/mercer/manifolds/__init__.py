@@ -12,9 +12,10 @@ from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.adaptation import Adaptation
+from mercer.manifolds.principal.choice.candidates import Candidate
 from mercer.manifolds.principal.density import Cells, ManifoldDensity
 from mercer.manifolds.principal.fitting import Alternation, fit_manifold, fit_path
-from mercer.manifolds.principal.model_choice import Candidate, ModelChoice
+from mercer.manifolds.principal.model_choice import ModelChoice
 from mercer.manifolds.principal.principal_manifold import PrincipalManifold
 from mercer.manifolds.principal.problem import FitCheck, ManifoldProblem
 from mercer.manifolds.principal.projection import Projection, project

@@ -10,33 +10,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.components import fixed_point_preimages
-from mercer.graphs import NeighbourSearch
-from mercer.hosts import ArrayRows, column_means, largest_deviation
-from mercer.kernels import Kernel
-from mercer.kernels.gram.landmarks import indexable_rows
-from mercer.manifolds.latent.known_rows import check_known_rows
-from mercer.manifolds.latent.starts import filled
+from mercer.hosts import ArrayRows
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.projection import RowProjection, SurfaceProjection, SurfaceProjector
 from mercer.manifolds.ukr.rows import DataRows, FeatureRows, count_of, some_of
+from mercer.manifolds.ukr.samples import projected_others
 from mercer.manifolds.ukr.settings import OWNER, settings_of
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.training import Training, train
 from mercer.manifolds.ukr.tuning import TUNING, Tuning
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.running import Status, raise_if_interrupted, unless_interrupted
+from mercer.manifolds.ukr.validation import check_n_components, origin_and_unit, validated_rows
+from mercer.running import Status, raise_if_interrupted
 
 Array = NDArray[Any]
 
-_FEWEST_ROWS = 4
 # Columns of the table of starts that are values of the objective.
 _ERRORS = {"objective", "leave_one_out_error", "descended"}
 
@@ -45,42 +39,35 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     """A surface f(z) = Σ_i K(z - z_i) x_i / Σ_j K(z - z_j) through data, with the latent points z_i of its rows.
 
     Minimises the mean of ||x_i - f_(-i)(z_i)||² over all latent points, where f_(-i) is the kernel regression without
-    row i (and without its nearest latent neighbours). There is nothing else to choose: the scale of the latent points
-    decides how smooth the surface is.
+    row i (and without its nearest latent neighbours). The scale of the latent points decides how smooth the surface is.
 
     Parameters
     ----------
     n_components : int
         Number of latent coordinates.
     density_kernel : {"gaussian", "quartic"} or DensityKernel
-        K: exp(-||z||²/2), or (1 - ||z||²)² within distance 1, which is sparse: for many rows.
+        K: exp(-||z||²/2), or (1 - ||z||²)² within distance 1, which is sparse.
     feature_kernel : Kernel, optional
         Surface in the feature space of a kernel, positive definite or conditionally so of order 1: `L1` for absolute
         differences, `WeightedDegree` for strings, `Precomputed` for a given matrix. It takes O(N²) memory.
     objective : {"auto", "leave_one_out", "leave_neighbours_out"}
-        "leave_one_out": eq. (10) of [Meinicke2005]_. "leave_neighbours_out": f_(-i) is without the `n_excluded` nearest
-        latent neighbours, too; this is what "auto" stands for, see Notes.
+        "leave_one_out": eq. (10) of [Meinicke2005]_. "leave_neighbours_out", which "auto" stands for: f_(-i) is without
+        the `n_excluded` nearest latent neighbours, too; see Notes.
     n_excluded : int or "auto"
-        "auto": one in 40 rows on a curve, one in 160 on a surface, and so on, from 5 to 20; fewer where the rows do not
-        lie near a surface, see Notes. Of N > 3000 rows what it is for 3000, times (N / 3000)^(4 / (n_components + 4)),
-        as which the number of rows within reach grows; with a warm start what it was. A number is that of all N rows;
-        a sample of 3000 leaves out the same share of those within reach, (3000 / N)^(4 / (n_components + 4)) of it.
+        "auto": one in 40 rows on a curve, one in 160 on a surface, and so on, from 5 to 20; fewer if the rows do not
+        lie near a surface. Of N > 3000 rows what it is for 3000, times (N / 3000)^(4 / (n_components + 4)), as which
+        the number of rows within reach grows. A warm start goes on with what it was. A number is that of all rows.
     init : "auto", str or array of shape (N, n_components)
         Start. "pca" (kernel PCA in feature space), "isomap", "eigenmaps" and "lle" are tried with several numbers of
-        neighbours, "lle-12" with one, and "auto" tries all of them; or coordinates. All are brought to the best scale
-        by the objective. Of several, all descend for 10 iterations, the better half of them for 20 and the better half
-        of these for 60; the one with the least objective is taken. More than 3000 rows are started from a sample of so
-        many, see Notes. "manifold" is a soft principal manifold with settings by rule. For surfaces of 500 rows of
-        numbers and more, with the Gaussian kernel and neighbours left out, "auto" has but three starts, "pca",
-        "manifold" and "isomap-12", on 2000 rows at most; if the objective of the manifold is less than 0.9 times those
-        of the others before any descent it is taken at once, and is then the only one in the table.
+        neighbours, "lle-12" with one, and "auto" tries all of them. "manifold" is a soft principal manifold with
+        settings by rule. Or coordinates. All are brought to the best scale by the objective. Several are compared by
+        short descents. For surfaces of 500 rows of numbers and more, with the Gaussian kernel and neighbours left out,
+        "auto" has but three starts, "pca", "manifold" and "isomap-12".
     optimizer : {"auto", "rprop", "lbfgs", "rprop+lbfgs"}
         "auto": "rprop" if neighbours are left out, else both.
     homotopy : bool or sequence of float
-        Whether to unfold a start step by step, among points whose density is above falling thresholds (given as shares
-        of K(0)): step 4 of the paper. The start is shrunk first, a warm start, too: take False to go on from where the
-        last fit ended. On oil flow, from "pca", it led to a leave-one-out error of 0.0364 instead of 0.0367, in three
-        times the time.
+        Whether to unfold a start step by step, among points whose density is above falling thresholds, shares of K(0):
+        step 4 of the paper. The start is shrunk first, a warm start, too.
     topology : "interval", "circle" or tuple of these
         Of all coordinates, or of each. The periods of circles are found with the scale, and kept from then on.
     density_threshold : "minimum" or float
@@ -97,7 +84,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         Whether to show a progress bar.
     callback : callable, optional
         Called as callback(n_iter, fit) with a `LatentFit` after each iteration, and in the search of a start after each
-        of several, with their number and the rows that are looked at; ends the fit if it returns True, as Ctrl-C does.
+        of several, with their number and the rows that are compared; ends the fit if it returns True, as Ctrl-C does.
         Then `status_` is "interrupted", the points are the best so far, and what was not compared is not in the table.
     random_state : int, RandomState or None
         Chooses the sample of many rows.
@@ -105,86 +92,44 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     Attributes
     ----------
     embedding_ : array of shape (N, n_components)
-        Latent points, in single precision if the rows were. Lines are in widths of the kernel, with mean zero: the
-        domain is no box that could be scaled to [-1, 1], but where points are dense, and a width is the distance within
-        which they are averaged. Circles have period 2.
+        Latent points, in single precision if the rows were. Lines are in widths of the kernel, with mean zero; circles
+        have period 2.
     objective_, history_ : float, list of float
-        What was minimised, in the end, and at the start and after each iteration on all rows: it never rises, and
-        begins with what `candidates_` tells of the start, if this was of all rows. With a homotopy it begins with the
-        start that was shrunk, and iterations of the homotopy come first. If pieces were brought together in the end,
-        the objective may be a little above the last of them, by 5 % at most. Fits with three starts, or from
-        "manifold", descend by lists of latent neighbours, in single precision, which counts as one iteration; up to
-        3000 rows ten by all pairs follow. Of more rows objectives and `leave_one_out_error_` are by such lists, too.
+        What was minimised, in the end, and at the start and after each iteration on all rows, those of a homotopy
+        first: it never rises. If pieces were brought together in the end, the objective may be a little above the last
+        value, by 5 % at most. Descents by lists of neighbours count as one iteration; of more than 3000 rows values,
+        and `leave_one_out_error_`, are then by such lists, too.
     leave_one_out_error_ : float
         Eq. (10) in the end, whatever was minimised.
-    n_iter_, status_ : int, str
+    n_iter_, status_ : int, Status
         Number of iterations, with those of a homotopy; "optimal", "max_iter" or "interrupted".
     init_, candidates_ : str, dict of lists
         The start, and the table of all, on the sample if there was one: name ("start"), "objective" and
         "leave_one_out_error", each at its best scale and with pieces brought together, and the objective after a short
-        descent ("descended", NaN without one) of so many "iterations". Scales are found on a grid around that of the
-        likelihood, which is extended while the best lies on its edge, and from there by a direct search.
+        descent ("descended", NaN without one) of so many "iterations".
     n_excluded_, periods_ : int, array of shape (n_components,)
         What was used; periods in widths, infinite for lines.
     density_threshold_ : float
         The least density of the domain, in the units of `density`.
     n_pieces_ : int
-        Number of pieces that the domain has: surfaces may have holes, and gaps. How far apart pieces are means nothing,
-        once the kernel does not reach across: they are moved until gaps are of 6 widths (quartic: 2), without circles.
+        Number of pieces that the domain has. Distances between pieces mean nothing: pieces are moved until gaps are of
+        6 widths (quartic: 2), without circles.
 
     Notes
     -----
-    Leave-one-out is not honest here, since z_i was fitted to x_i: the longer it is minimised, the more the surface
-    follows the noise. Medians of three draws whose truth is known, leave-one-out (500 iterations) / neighbours left
-    out, of the mean squared distance of the surface from the true one, the length of curves as a share of the true one,
-    and the correlation with the true place (of ranks, around the circle; R² of the sheet):
-
-    =====================  ===============  ===========  =============
-    data                   distance         length       correlation
-    =====================  ===============  ===========  =============
-    spiral, 300 x 0.05     0.0024 / 0.0004  1.59 / 0.98  1.000 / 1.000
-    arc, 100 x 0.1         0.0101 / 0.0018  2.30 / 1.03  0.993 / 0.993
-    arc, 300 x 0.1         0.0096 / 0.0009  3.85 / 1.03  0.995 / 0.995
-    arc, 300 x 0.2         0.0344 / 0.0202  6.85 / 2.37  0.983 / 0.984
-    circle, 300 x 0.1      0.0051 / 0.0007  1.51 / 1.01  0.984 / 0.994
-    S-sheet, 300 x 0.1     0.0085 / 0.0025               0.943 / 0.976
-    S-sheet, 1000 x 0.05   0.0019 / 0.0006               0.975 / 0.989
-    =====================  ===============  ===========  =============
-
-    (300 x 0.05: 300 rows with noise of deviation 0.05.) Where noise is as large as on the fourth line, more neighbours
-    should be left out: 20 of 300 give 0.0035 and 1.07 there, but on the spiral 0.0009. The number grows with the rows,
-    since more are within reach: in one draw, 0 / 7 / 20 left out of 300 rows of the spiral give distances of 0.0022 /
-    0.0002 / 0.0004, and out of 1000 rows 0.0023 / 0.0002 / 0.0001 (`benchmarks/ukr_defaults.py neighbours`).
-
-    Rows that do not lie near a surface of so few dimensions are another matter: what it leaves of them is structure,
-    which is blurred if many neighbours are left out. So "auto" asks, after 60 iterations from the best start, which
-    share ρ of its residual in half of the columns a row has in common with the row nearest to it in the other half: of
-    noise that is independent in each column none. The mean of (1 - ρ) / ρ such residuals is as much structure as noise;
-    if this is less than the number above, so many are left out, and starts compared again. In feature space, and with
-    2 n_components + 1 columns or fewer, it is the number above. On sheets in 12 columns with noise it stays, on classes
-    of four dimensions, 1000 rows, it falls from 6 to 2, and errors of nearest neighbours of new rows from 6.9 to 4.2 %,
-    leave-one-out 1.6 % (`benchmarks/ukr_defaults.py structure --small`). On 2000 images of USPS these errors are
-    9.2 % (3 of 12 left out), leave-one-out 8.1 %, of 1000 digits of scikit-learn 4.5 and 4.1 %, of oil flow 0.5 and
-    0.8 % (`benchmarks/ukr.py peers`): take "leave_one_out" where the map is for neighbours and not for the surface.
-
-    The objective jumps where neighbours that are left out change places, and the fit may end at such a place. To go on
-    from there with shorter steps lowers it by up to a tenth, and takes the surface from the truth: in one draw from
-    0.0129 to 0.0152 on the arc (300 x 0.2), and from 0.0027 to 0.0029 on the S-sheet (300 x 0.1).
+    Leave-one-out follows the noise the longer it is minimised, since z_i was fitted to x_i. With neighbours left out
+    the surface stays near the truth, but blurs structure of more dimensions, of which "auto" therefore looks for signs
+    in the residuals. Take "leave_one_out" for neighbours on the map; `docs/maps.md` has figures.
 
     Rows may have missing entries, NaN: each column is averaged over the rows where it is known, and `impute` fills
-    them. Lists need complete rows: missing entries are then those of the surface, but for the last iterations. Rows are
-    centred, and divided by one number, before anything else. The objective is not
-    convex: its minimum depends on the start. Time of an iteration is O(N² d) for the Gaussian kernel, and O(d) for each
-    pair of rows within reach for the quartic one; memory is a few copies of the data.
+    them. The objective is not convex: its minimum depends on the start. Where neighbours that are left out change
+    places it jumps, and the fit may end there.
 
-    More than 3000 rows (2000 with three starts) are fitted by way of a sample of so many: the others are projected
-    on its surface, as new ones are, and few iterations on all follow, with a kernel that is narrower by (N /
-    3000)^(1 / (n_components + 4)). With three starts, an iteration takes time that is linear in the rows, and of
-    more than 20,000 rows 10,000 make the surface, which the others are projected on. Given coordinates, rows of a
-    feature kernel and a warm start are fitted at once. An iteration with the quartic kernel then takes O(N^(5/3))
-    time for two coordinates. Fewer rows within reach take less, and follow the noise: 20,000 rows of the spiral
-    make a curve of 1.06 times its true length with 390 in reach and 91 of these left out, of 3.3 times with 105 and
-    20. `benchmarks/ukr.py large` has times and errors of the quartic kernel.
+    Time of an iteration is O(N² d) for the Gaussian kernel, and O(d) for each pair of rows within reach for the quartic
+    one; memory is a few copies of the data. More than 3000 rows (2000 with three starts) are fitted by way of a sample
+    of so many: the others are projected on its surface, as new ones are, and few iterations on all follow. With three
+    starts, an iteration takes time that is linear in the rows, and of more than 20,000 rows 10,000 make the surface,
+    which the others are projected on. Given coordinates, rows of a feature kernel and a warm start are fitted at once.
 
     Examples
     --------
@@ -240,17 +185,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.callback = callback
         self.random_state = random_state
 
-    # Fit -------------------------------------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit latent points to the rows of X; y is ignored."""
-        X, dtype = self._rows(X, reset=True)
+        (X, dtype), kernel = self._rows(X, reset=True), self.feature_kernel
         settings = settings_of(self, count_of(X), self._tuning)
-        self._check_components(settings.space.n_dims, X)
+        check_n_components(settings.space.n_dims, X, kernel)
         settings, some, part = replace(settings, callback=self._told()), None, X
         if settings.n_rows < count_of(X):
             some, part = ArrayRows(X).sample(settings.n_rows, self.random_state)
-        kernel = self.feature_kernel
         rows: Any = DataRows(part) if kernel is None else FeatureRows(clone(kernel), X, OWNER)
         self._store(train(settings, rows, self._previous(count_of(X), some, settings.space)), rows, dtype)
         if some is not None:
@@ -259,11 +201,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
             remedy = "raise max_iter or tol, or fit again with warm_start=True."
             if not self.n_excluded_:
                 remedy += " With leave-one-out, more iterations also follow the noise more closely."
-            warnings.warn(
-                f"{OWNER} did not converge in {settings.max_iter} iterations; {remedy}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            message = f"{OWNER} did not converge in {settings.max_iter} iterations; {remedy}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
     def _told(self) -> Callable[[int, LatentFit], Any] | None:
@@ -271,54 +210,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         if self.callback is None:
             return None
         callback, square = self.callback, self._unit**2
-        return lambda n_iter, fit: callback(
-            n_iter,
-            replace(fit, objective=square * fit.objective, history=[square * value for value in fit.history]),
-        )
+        return lambda n_iter, fit: callback(n_iter, fit.times(square))
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
-        """Validated rows in double precision, and the precision that they had.
-
-        They are less the means of the columns, and divided by one number: squares must be numbers in single precision,
-        and digits are not to be lost where rows are far from zero. Kernels validate other objects than vectors, and
-        take them as they are.
-        """
-        kernel, dtype = self.feature_kernel, np.dtype(np.float64)
-        if kernel is not None and not isinstance(kernel, Kernel):
-            raise TypeError(
-                f"feature_kernel of {OWNER} must be a Kernel or None, got {kernel!r}; wrap a function in "
-                "mercer.kernels.FromFunction."
-            )
-        if kernel is not None and not kernel.takes_vectors:
-            X = indexable_rows(X)
-        else:
-            finite: Any = "allow-nan" if kernel is None else True
-            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite, reset=reset)
-            X, dtype = X.astype(np.float64, copy=False), X.dtype
-        if reset and count_of(X) < _FEWEST_ROWS:
-            raise ValueError(
-                f"X of {OWNER} must have {_FEWEST_ROWS} rows or more, got {count_of(X)} sample(s); there is nothing to "
-                "leave out."
-            )
-        if kernel is not None:
-            self._unit = 1.0
-            return X, dtype
-        check_known_rows(X, OWNER, "surface", training=reset)
+        """Checked rows, in the unit of the surface if they are numbers, and the precision that they had."""
+        X, dtype = validated_rows(self, X, reset=reset)
         if reset:
-            rows = ArrayRows(X)
-            self._origin = column_means(rows)
-            # The power of two next above the largest deviation.
-            self._unit = float(np.ldexp(1.0, int(np.frexp(largest_deviation(rows, self._origin))[1])))
-        return (X - self._origin) / self._unit, dtype
-
-    def _check_components(self, q: int, X: Any) -> None:
-        most = X.shape[1] if self.feature_kernel is None else count_of(X) - 1
-        if q > most:
-            what = "columns, n_features" if self.feature_kernel is None else "rows less one, n_samples - 1"
-            raise ValueError(
-                f"n_components of {OWNER} must be at most the number of {what}={most}, got {q!r}; ask for fewer "
-                "coordinates."
-            )
+            self._origin, self._unit = origin_and_unit(X, self.feature_kernel)
+        return (X - self._origin) / self._unit if self.feature_kernel is None else X, dtype
 
     def _previous(self, n_rows: int, some: Array | None, space: Any) -> tuple[Array, LatentUnits, int] | None:
         """Latent points to go on from, if they are wanted, and suit the rows and the space."""
@@ -331,15 +230,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _store(self, training: Training, rows: Any, dtype: Any) -> None:
         self._training = rows
-        fit, self._units = training.fit, training.units
+        square, self._units = self._unit**2, training.units
+        fit = training.fit.times(square)
         self._density = training.problem.density
         lines = ~self._units.is_circle
         Z = fit.Z - np.where(lines, fit.Z.mean(axis=0), 0.0)
         Z = self._units.outside(Z)
         self.embedding_, self._Z = Z.astype(dtype), self._units.inside(Z)
-        square = self._unit**2
-        self.objective_, self.history_ = square * fit.objective, [square * value for value in fit.history]
-        self.n_iter_, self.status_ = fit.n_iter, fit.status
+        self.objective_, self.history_, self.n_iter_, self.status_ = fit.objective, fit.history, fit.n_iter, fit.status
         self.n_excluded_, self.periods_ = training.problem.n_excluded, self._units.periods
         self.init_, self.candidates_ = training.init, dict(training.candidates)
         for name in _ERRORS & set(self.candidates_):
@@ -354,18 +252,14 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _place_others(self, X: Array, some: Array, dtype: Any) -> None:
         """Points of all rows, where the surface is of some: the others are projected on it, as new ones are."""
-        Z, others = np.empty((len(X), self.embedding_.shape[1])), np.setdiff1d(np.arange(len(X)), some)
-        Z[some] = self.embedding_
 
-        def found() -> Array:
+        def project(rows: Array) -> Array:
             raise_if_interrupted(self.status_)
-            return self._units.outside(self._projector(X[others]).Z)
+            return self._units.outside(self._projector(rows).Z)
 
-        def nearest() -> Array:
+        Z, finished = projected_others(X, some, self.embedding_, project)
+        if not finished:
             self.status_ = Status.INTERRUPTED
-            return Z[some[NeighbourSearch(filled(X[some])).of(np.nan_to_num(X[others]), 1)[1][:, 0]]]
-
-        Z[others] = unless_interrupted(found, nearest)
         self.embedding_ = Z.astype(dtype)
         self._training = DataRows(X)
 
@@ -381,8 +275,6 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
     def __setstate__(self, state: dict[str, Any]) -> None:
         renamed = {"_objective": "_density"}  # in older files
         super().__setstate__({renamed.get(name, name): value for name, value in state.items() if name != "_projector"})
-
-    # Use -------------------------------------------------------------------------------------------------------------
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit latent points and return them."""
@@ -442,17 +334,9 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         weighted means of rows; for other kernels on vectors they are the weighted means.
         """
         Z, dtype = self._latent(Z)
-        kernel = self.feature_kernel
-        if kernel is None:
+        if self.feature_kernel is None:
             return self._images(Z).astype(dtype, copy=False)
-        if kernel.pairwise or not kernel.takes_vectors:
-            raise TypeError(f"{kernel!r} was not given vectors, so that there are no rows to go back to.")
-        weights = self._density.weights(Z, self._Z).T
-        weights = weights.toarray() if sparse.issparse(weights) else weights
-        means = np.asarray(weights @ self._training.objects)
-        if kernel.stationary and kernel.order == 0:
-            means = fixed_point_preimages(kernel, self._training.objects, weights, means)
-        return means.astype(dtype, copy=False)
+        return self._training.preimages(self._density.weights(Z, self._Z).T).astype(dtype, copy=False)
 
     def impute(self, X: Any) -> Array:
         """Rows whose missing entries, NaN, are those of the nearest point of the surface, without a feature kernel."""
@@ -498,8 +382,8 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z", estimator=self)
         if Z.shape[1] != self.embedding_.shape[1]:
             raise ValueError(
-                f"Z of {OWNER} must have {self.embedding_.shape[1]} columns, one for each coordinate, got "
-                f"{Z.shape[1]}; give what transform returns."
+                f"Z of {OWNER} must have {self.embedding_.shape[1]} columns, one for each coordinate, "
+                f"got {Z.shape[1]}; give what transform returns."
             )
         return self._units.inside(Z), Z.dtype
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import counted, read_texts
 from mercer.tables.errors import InputError, OptionError
 from mercer.tables.features import some_of
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
-
-Array = NDArray[Any]
 
 # Fewest rows.
 _FEWEST_ROWS = 10

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity import bernstein_bound
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError
@@ -16,8 +16,6 @@ from mercer.tables.reading import Table
 from mercer.tables.targets import Target, true_values
 from mercer.workflows.machine_models import MachineModel
 from mercer.workflows.promises import CONFIDENCE, HeldOutPromise
-
-Array = NDArray[Any]
 
 # Rows this close, in standard deviations, are equal; with so many standard errors more equal rows than among the
 # training rows it is no chance.

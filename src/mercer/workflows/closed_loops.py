@@ -48,7 +48,7 @@ def loop_or_surface(
     if _is_interrupted(loop):
         return fit(1, "circle"), []  # the same, or one of all rows that ends at once
     # Otherwise there are too few rows for a choice, or only noise, or the curve is open.
-    may_be = bool(loop.candidates_) and np.isfinite(loop.penalty_) and is_closed(loop)
+    may_be = bool(loop.candidates_) and loop.kind_ == "manifold" and is_closed(loop)
     if may_be and loop.noise_variance_ < _NOTHING_LEFT * np.nanvar(X, axis=0).mean() and gains(loop):
         words = "A closed loop leaves next to nothing of the variance, so that no surface was compared."
         return fit(1, "circle"), [words]

@@ -51,7 +51,7 @@ class FittedMap:
     @property
     def is_flat(self) -> bool:
         """Whether a principal manifold is none: held-out rows did not want one."""
-        return self.method == "manifold" and not np.isfinite(self.estimator.penalty_)
+        return self.method == "manifold" and self.estimator.kind_ != "manifold"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class MapChoice:
                 n = len(self.groups.shares)
                 return "manifold", f"The rows fall into {n} separate groups: the map lays them out side by side.", how
             return "manifold", f"The rows lie along {shape}: the map unrolls it.", how
-        if manifold.estimator.init_ == "mean":
+        if manifold.estimator.kind_ == "mean":
             return "pca", f"{self._no_structure(shape)} The picture shows principal components; {_NO_SHAPES}", how
         return "pca", f"{_ENOUGH}: no principal manifold predicts held-out rows better than a plane does.", how
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity import (
     RiskBounds,
     SampleCapacity,
@@ -22,8 +21,6 @@ from mercer.machines import CellMachine, KernelRidge
 from mercer.metrics import LearnedMetric
 from mercer.relevance.labels import Labels
 from mercer.workflows.machine_models import MachineModel
-
-Array = NDArray[Any]
 
 # Default confidence of promises.
 CONFIDENCE = 0.95

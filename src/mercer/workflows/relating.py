@@ -5,18 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.components import KernelCCA
 from mercer.information import Bound, IndependenceTest, KernelCritic, independence_test
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.pairs import PairedTables, Side
 from mercer.workflows.progress import Progress, Stages
-
-Array = NDArray[Any]
 
 # Of more rows so many are drawn; with fewer than the second number none is held out.
 _MOST_ROWS, _FEWEST_HELD_OUT = 20_000, 60

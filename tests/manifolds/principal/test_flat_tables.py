@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 from mercer.manifolds import PrincipalManifold, Rows
 from mercer.manifolds.principal.affine_maps import normal_density
-from mercer.manifolds.principal.model_choice import mean_and_error
+from mercer.manifolds.principal.choice.candidates import mean_and_error
 
 
 def plane(seed, n, d, q, noise, *, degrees=np.inf, n_elsewhere=0):
@@ -21,7 +21,9 @@ def plane(seed, n, d, q, noise, *, degrees=np.inf, n_elsewhere=0):
 
 def kind_of(X):
     model = PrincipalManifold(2, random_state=0).fit(X)
-    return "curved" if np.isfinite(model.penalty_) else model.init_
+    assert np.isfinite(model.penalty_) == (model.kind_ == "manifold")
+    assert model.kind_ in ("manifold", model.init_)
+    return {"manifold": "curved"}.get(model.kind_, model.kind_)
 
 
 FLAT = [

@@ -263,7 +263,7 @@ def test_likelihood_and_samples():
 
 def test_interruption_and_progress(monkeypatch, capsys):
     X, _ = make_arc(100, angle=3.0, noise=0.05, random_state=0)
-    from mercer.manifolds.principal import model_choice
+    from mercer.manifolds.principal.choice import folds
 
     calls = []
 
@@ -273,8 +273,8 @@ def test_interruption_and_progress(monkeypatch, capsys):
             raise KeyboardInterrupt
         return soft_map(*arguments, **options)
 
-    soft_map = model_choice.soft_map
-    monkeypatch.setattr(model_choice, "soft_map", interrupted)
+    soft_map = folds.soft_map
+    monkeypatch.setattr(folds, "soft_map", interrupted)
     model = PrincipalManifold(1, verbose=True, random_state=0).fit(X)
     assert model.status_ == "interrupted"
     assert model.chosen_.startswith("interrupted: a curve")
@@ -325,7 +325,7 @@ def test_topology_by_rule_where_there_is_no_choice():
 def test_surfaces_of_many_rows_have_narrower_kernels(monkeypatch):
     from mercer.manifolds.principal import training
 
-    monkeypatch.setattr(training, "_CHOICE_ROWS", 100)
+    monkeypatch.setattr(training, "TUNING", training.TrainingTuning(choice_rows=100))
     X, _ = make_s_sheet(400, random_state=0)
     model = PrincipalManifold(2, penalty=1e-3, init="isomap", random_state=0).fit(X)
     chosen = model.candidates_["width"][int(np.argmax(model.candidates_["held_out"]))]

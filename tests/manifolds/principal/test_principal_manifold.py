@@ -257,7 +257,7 @@ def test_samples_grow_to_all_rows(monkeypatch):
         return fit_manifold(rows, *arguments, **options)
 
     monkeypatch.setattr(training, "fit_manifold", counted)
-    monkeypatch.setattr(training, "_START_ROWS", 60)
+    monkeypatch.setattr(training, "TUNING", training.TrainingTuning(start_rows=60))
     model = PrincipalManifold(1, width=0.5, penalty=3e-4, init="isomap", random_state=0).fit(X)
     assert sizes == [60, 125, 500]
     assert abs(spearmanr(model.embedding_[:, 0], t)[0]) > 0.99

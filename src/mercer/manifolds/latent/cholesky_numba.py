@@ -3,10 +3,10 @@
 import numpy as np
 from numba import njit
 
-from mercer.compiled_numba import PLAIN
+from mercer.compiled_numba import PLAIN, UNCOUNTED
 
 
-@njit(**PLAIN)
+@njit(**UNCOUNTED, **PLAIN)
 def factorise(L, least, replacement):  # type: ignore[no-untyped-def]
     """Overwrite the lower triangle of a matrix by its factor; returns whether all squared pivots exceed `least`.
 
@@ -28,7 +28,7 @@ def factorise(L, least, replacement):  # type: ignore[no-untyped-def]
     return positive
 
 
-@njit(**PLAIN)
+@njit(**UNCOUNTED, **PLAIN)
 def solve_factored(L, b, x):  # type: ignore[no-untyped-def]
     """Write the solution of L Lᵀ x = b."""
     q = len(b)

@@ -23,7 +23,7 @@ _RANK = 1e-13
 _GRID = 4096
 # What a basis is stored with, and what depends on the cells of the space.
 _STATE = ("space", "kernel", "sides", "linear", "whitened", "to_alpha")
-_OF_CELLS = ("space", "cell_features")
+_OF_CELLS = ("space", "cell_features", "_on_other_cells")
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,16 @@ class LatentBasis:
         """The same functions, on a space of other cells."""
         if n_cells == self.space.n_cells:
             return self
-        other = replace(self, space=replace(self.space, n_cells=n_cells))
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in _OF_CELLS})
-        return other
+        if n_cells not in self._on_other_cells:
+            other = replace(self, space=replace(self.space, n_cells=n_cells))
+            other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in _OF_CELLS})
+            self._on_other_cells[n_cells] = other
+        return self._on_other_cells[n_cells]
+
+    @cached_property
+    def _on_other_cells(self) -> dict[int | None, LatentBasis]:
+        """What `with_cells` has made: each takes some time."""
+        return {}
 
     @cached_property
     def nodes(self) -> Array:
@@ -101,7 +108,11 @@ class LatentBasis:
     @cached_property
     def factors(self) -> list[Factor] | None:
         """The factors of the kernel along the coordinates; None if it is no product, or there is one coordinate."""
-        return factors_of(self.kernel, self.space, self.sides) if self.space.n_dims > 1 else None
+        return self._kernel_factors if self.space.n_dims > 1 else None
+
+    @cached_property
+    def _kernel_factors(self) -> list[Factor] | None:
+        return factors_of(self.kernel, self.space, self.sides)
 
     @cached_property
     def _whitened_factors(self) -> list[Array]:
@@ -159,7 +170,7 @@ class LatentBasis:
     @cached_property
     def tables(self) -> Tables | None:
         """For fast evaluation, where the kernel allows it."""
-        return tables_of(self.kernel, self.space, self.sides)
+        return None if self._kernel_factors is None else tables_of(self._kernel_factors)
 
     @cached_property
     def search_grid(self) -> tuple[tuple[int, ...], Array, Array]:
@@ -206,6 +217,13 @@ class LatentBasis:
             [self.polynomials(points)[:, None], self._polynomial_slopes(points) * deviation], axis=1
         )
         return ProductCellFeatures(values, slopes, polynomials)
+
+    def prepared(self, *, for_projection: bool = False) -> LatentBasis:
+        """The basis, after what fits need of it was computed: where it serves several fits, once for all of them."""
+        _ = self._kernel_factors, self.factors and self._whitened_factors, self.to_alpha, self.cell_features
+        if for_projection:
+            _ = self.tables, self._search_factors if self.factors else self._search_features
+        return self
 
     def map_of(self, coefficients: Array) -> LatentMap:
         """The map with these coefficients of the features."""

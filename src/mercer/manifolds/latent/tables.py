@@ -103,19 +103,16 @@ def factors_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> li
     return [Factor(kernel, c, space.axis(c, n), middle, size if c else 1.0) for c, n in enumerate(sides)]
 
 
-def tables_of(kernel: Kernel, space: LatentSpace, sides: tuple[int, ...]) -> Tables | None:
-    """Tables for the nodes of a grid, or None if the kernel is no product, or too rough for cubics."""
-    factors = factors_of(kernel, space, sides)
-    if factors is None:
-        return None
-    columns = []
+def tables_of(factors: list[Factor]) -> Tables | None:
+    """Tables of the factors of a kernel, or None if one of these is too rough for cubics."""
+    columns, sides = [], [len(factor.nodes) for factor in factors]
     for factor in factors:
         table = _table(factor)
         if table is None:
             return None
         columns.append(table)
     steps = np.array([len(table) - 1 for table in columns])
-    values = np.zeros((space.n_dims, steps.max() + 1, 2 * max(sides)))
+    values = np.zeros((len(factors), steps.max() + 1, 2 * max(sides)))
     for c, table in enumerate(columns):
         values[c, : len(table), : table.shape[1]] = table
     return Tables(values, np.array(sides), steps)

@@ -73,12 +73,14 @@ def normal_density(X: Array, n_components: int) -> ManifoldDensity:
     return ManifoldDensity(cells, noise)
 
 
-def unchanged_fit(X: Array, f: LatentMap, penalty: float, status: Status, cost: RowLoss | None = None) -> ManifoldFit:
+def unchanged_fit(
+    X: Array, f: LatentMap, penalty: float, status: Status, cost: RowLoss | None = None, kind: str = "manifold"
+) -> ManifoldFit:
     """A map as a fit to rows, without any adaptation; the objective is the mean cost alone."""
     cost = SquaredRows() if cost is None else cost
     projection = project(Rows(X), f, cost=cost)
     error = float(projection.costs.mean())
-    return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, cost)
+    return ManifoldFit(f, projection.Z, projection.costs, error, [error], 0, status, penalty, cost, kind)
 
 
 def _half_width(t: Array, variance: float, s: float) -> tuple[float, float]:
@@ -90,13 +92,13 @@ def _half_width(t: Array, variance: float, s: float) -> tuple[float, float]:
 
 
 def _affine(mean: Array, slopes: Array, space: LatentSpace) -> LatentMap:
-    basis = _basis(space)
+    basis = affine_basis(space)
     penalised = np.zeros((basis.n_features, len(mean)))
     return basis.map_of(np.vstack([penalised, mean, slopes] if basis.linear else [penalised, mean]))
 
 
 @cache
-def _basis(space: LatentSpace) -> LatentBasis:
+def affine_basis(space: LatentSpace) -> LatentBasis:
     """A basis of few functions, of which the polynomials are used."""
     kernel = default_kernel(space, np.ones(space.n_dims))
     return LatentBasis(space, kernel, space.fewest_sides, linear=not space.is_circle.any())

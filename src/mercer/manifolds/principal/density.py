@@ -213,21 +213,17 @@ class ManifoldDensity:
         Memory: a few MiB for each thread, and for each of at most 16 parts what is wanted.
         """
         kind = self._complete if rows.seen is None else self._incomplete
-        work = kind(rows, wanted)
         height = max(_LEAST_PART, -(-len(rows) // _MOST_PARTS))
-        parts: Any = [slice(start, min(start + height, len(rows))) for start in range(0, len(rows), height)]
+        parts = [slice(start, min(start + height, len(rows))) for start in range(0, len(rows), height)]
         results: list[Any] = [None] * len(parts)
-
-        def run(number: Any, _: None) -> None:
-            results[number] = work(parts[number])
-
-        numbers: Any = range(len(parts))
         with single_threaded_blas:
             n_threads = rows.n_threads if len(rows) * len(self.cells.F) > _FEW else 1
-            run_threaded(run, numbers, lambda: None, n_threads)
+            run_threaded(kind(rows, wanted, parts, results), range(len(parts)), lambda: None, n_threads)
         return results
 
-    def _complete(self, rows: Rows, wanted: _OfPlaces | bool) -> Callable[[slice], tuple[Array, float, Any]]:
+    def _complete(
+        self, rows: Rows, wanted: _OfPlaces | bool, parts: list[slice], results: list[Any]
+    ) -> Callable[[int, None], None]:
         """Woodbury's formula with orthogonal U: one product of matrices, then what is near of each row."""
         from mercer.manifolds.principal.density_numba import cell_sums
 
@@ -237,7 +233,8 @@ class ManifoldDensity:
         norms, offsets = np.einsum("gc,gc->g", cells.F, cells.F), np.einsum("gc,agc->ag", cells.F, cells.U)
         base = -0.5 * (norms / s2 + (d - q) * np.log(s2) + np.log(s2 + cells.squares).sum(axis=0) + d * _LOG_2PI)
 
-        def work(part: slice) -> tuple[Array, float, Any]:
+        def work(number: int, _: None) -> None:
+            part = parts[number]
             log_p, noise = np.empty(part.stop - part.start), 0.0
             totals, seconds = np.zeros((G if wanted else 0, 1 + q, 1 + d)), np.zeros((q, q, G))
             height = max(_LEAST_BLOCK, _BLOCK // ((1 + q) * G))
@@ -248,16 +245,19 @@ class ManifoldDensity:
                 P = X[:, 1:] @ directions
                 some = log_p[start - part.start : stop - part.start]
                 noise += cell_sums(P, X, norms, base, offsets, cells.squares, s2, some, seconds, totals)
-            return log_p, noise, (totals, seconds)
+            results[number] = log_p, noise, (totals, seconds)
 
         return work
 
-    def _incomplete(self, rows: Rows, wanted: _OfPlaces | bool) -> Callable[[slice], tuple[Array, float, Any]]:
+    def _incomplete(
+        self, rows: Rows, wanted: _OfPlaces | bool, parts: list[slice], results: list[Any]
+    ) -> Callable[[int, None], None]:
         """The same for entries that are known, which differ from row to row: so do the products of U."""
         # A small matrix for each row and cell.
         height = max(_LEAST_BLOCK, _BLOCK // (len(self.cells.F) * (2 + len(self.cells.U) ** 2)))
 
-        def work(part: slice) -> tuple[Array, float, Any]:
+        def work(number: int, _: None) -> None:
+            part = parts[number]
             log_p, noise, expected = [], 0.0, []
             for start in range(part.start, part.stop, height):
                 R, e, C, some, more = self._of_known(rows, slice(start, min(start + height, part.stop)))
@@ -265,7 +265,7 @@ class ManifoldDensity:
                 noise += more
                 if callable(wanted):
                     expected.append(wanted(R, e, C))
-            return np.concatenate(log_p), noise, expected
+            results[number] = np.concatenate(log_p), noise, expected
 
         return work
 

@@ -18,7 +18,7 @@ from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import project_rotated
-from mercer.manifolds.principal.settings import OWNER, complaint, whole
+from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
 
 Array = NDArray[Any]
@@ -108,8 +108,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         z_j and α_j.
     intercept_, linear_coef_ : array of shape (d,), array of shape (n_linear, d)
         f0, and the coefficients of the coordinates in the linear part.
+    kind_ : {"manifold", "pca", "mean"}
+        What was fitted: a manifold, or where held-out rows want none an affine or a constant map.
     kernel_, penalty_, init_, assignment_ : Kernel, float, str, str
-        What was used.
+        What was used. Where `kind_` is no manifold, `penalty_` is NaN and `init_` repeats the kind.
     chosen_, candidates_ : str, dict of lists
         Which model was chosen and why, in words, and the table of all: what it is, its settings, and the mean held-out
         log density per row, of the leading components where rows were rotated.
@@ -220,9 +222,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the manifold to the rows of X; y is ignored."""
+        settings = Settings.of(self)
         X = self._centred(self._validated(X, reset=True))
         previous = getattr(self, "fit_", None) if self.warm_start else None
-        self._store(train(self.get_params(deep=False), X, previous))
+        self._store(train(settings, X, previous))
         return self
 
     def _validated(self, X: Any, *, reset: bool) -> Array:
@@ -244,7 +247,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         fit = self.fit_ = training.fit
         basis = fit.map.basis
         self.density_, self.noise_variance_ = training.density, training.density.variance
-        self.init_, self.assignment_ = training.init, training.assignment
+        self.kind_, self.init_, self.assignment_ = fit.kind, training.init, training.assignment
         self.chosen_, self.candidates_ = training.chosen, training.candidates
         self._rotation, self.rotation_error_ = training.rotation, training.rotation.error
         directions = training.rotation.components

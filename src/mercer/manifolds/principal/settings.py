@@ -1,4 +1,4 @@
-"""What the parameters of `PrincipalManifold` mean for given rows."""
+"""The parameters of `PrincipalManifold`, checked once, and the rules for those that are "auto"."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import Kernel
 from mercer.losses.rows import RowLoss, SquaredRows, as_row_loss
@@ -16,79 +17,209 @@ from mercer.manifolds.latent.kernels import Length, check_latent_kernel, default
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import automatic_n_rotated
 from mercer.manifolds.latent.space import LatentSpace, latent_space
-from mercer.parameters import check_count, check_positive
+from mercer.manifolds.latent.starts import STARTS
+from mercer.parameters import check_choice, check_count, check_positive
 from mercer.regularizers.maps import MapPenalty, as_map_penalty
 
-Array = NDArray[Any]
-
 OWNER = "PrincipalManifold"
-# Widths for one, two, and more coordinates, the penalty in units of the variance, and nodes of a curve of least length.
-_WIDTHS = (0.2, 0.5, 0.8)
-_PENALTY = 3e-4
-_LENGTH_NODES = 41
-# Nodes are no farther apart than this share of the width: more of them change nothing.
-_SPACING = 0.7
-# Rows that tell the level of noise, and neighbours whose mean a row is compared with.
-_SAMPLE, _NEIGHBOURS = 2000, 10
+ASSIGNMENTS = ("auto", "soft", "both", "hard")
+
+
+@dataclass(frozen=True)
+class RuleTuning:
+    """Numbers of the rules, set by `benchmarks/manifold_defaults.py`.
+
+    Attributes
+    ----------
+    widths : tuple of float
+        For one, two, and more coordinates.
+    penalty : float
+        In units of the variance.
+    length_nodes : int
+        Nodes of a curve of least length.
+    spacing : float
+        Nodes are no farther apart than this fraction of the width: more of them change nothing.
+    n_sample, n_neighbours : int
+        Rows that tell the level of noise, and neighbours whose mean a row is compared with.
+    """
+
+    widths: tuple[float, ...] = (0.2, 0.5, 0.8)
+    penalty: float = 3e-4
+    length_nodes: int = 41
+    spacing: float = 0.7
+    n_sample: int = 2000
+    n_neighbours: int = 10
+
+
+_TUNING = RuleTuning()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters in numbers."""
+    """Checked parameters; those that are to be chosen, or follow from rows by a rule, are None.
 
-    basis: LatentBasis
-    penalty: float
-    cost: RowLoss
-    regularizer: MapPenalty
-
-
-def settings_of(parameters: dict[str, Any], m: int, some_rows: Array) -> Settings:
-    """Check the parameters, and replace those that are "auto" by rules that look at next to no data.
-
-    Parameters
+    Attributes
     ----------
-    parameters : dict
-        Of the estimator, by name.
-    m : int
-        Number of rows.
-    some_rows : array of shape (n, d)
-        Some of them, without missing entries.
+    cost : RowLoss or None
+        None for Huber's loss with a length that the rows tell.
+    width : float, tuple of float or None
+        Of the default kernel.
+    n_rotated : int, "auto" or None
+        None leaves columns as they are.
+
+    The others are those of `PrincipalManifold`.
     """
-    space = _space(parameters, some_rows.shape[1])
-    regularizer = as_map_penalty(parameters["regularizer"], OWNER)
-    kernel, width = _kernel(parameters, space, regularizer)
-    linear = _linear(parameters["linear_part"], space, kernel)
-    sides = _sides(parameters["n_nodes"], space, width, m)
-    basis = LatentBasis(space, kernel, sides, linear, whitened=regularizer.whitened)
-    if not basis.whitened and kernel.order:
-        raise complaint("kernel", f"positive definite for regularizer={regularizer.name!r}", kernel, "take 'rkhs'")
-    as_row_loss(parameters["cost"], 1.0, OWNER)
-    for name in ("penalty", "sigma"):
-        if not is_auto(parameters[name]):
-            positive(name, parameters[name])
-    cost = _cost(parameters["cost"], parameters["sigma"], some_rows)
-    penalty = _penalty(parameters["penalty"], cost, regularizer, some_rows)
-    return Settings(basis, penalty, cost, regularizer)
 
+    n_components: int | None
+    kernel: Kernel | None
+    width: Any
+    n_nodes: Any
+    penalty: float | None
+    cost: RowLoss | None
+    regularizer: MapPenalty
+    topology: Any
+    linear_part: bool
+    n_rotated: Any
+    init: Any
+    assignment: str
+    annealing: int
+    max_iter: int
+    tol: float
+    verbose: bool
+    callback: Any
+    random_state: Any
 
-def n_rotated_of(parameters: dict[str, Any], X: Array) -> int | None:
-    """Number of leading components that rows are rotated to; None leaves them as they are."""
-    wanted, squared = parameters["n_rotated"], is_squared(parameters)
-    if wanted is None or (is_auto(wanted) and not squared):
-        return None
-    if is_auto(wanted):
-        return automatic_n_rotated(X)
-    least = 1 if is_auto(parameters["n_components"]) else whole("n_components", parameters["n_components"], least=1)
-    if not squared or np.isnan(X).any():
-        raise complaint(
-            "n_rotated", "None or 'auto' for missing entries and other costs than 'squared'", wanted, "take None"
+    @classmethod
+    def of(cls, estimator: Any) -> Settings:
+        """The parameters of an estimator, checked as far as that needs no rows."""
+        p = estimator
+        regularizer = as_map_penalty(p.regularizer, OWNER)
+        n_components = None if is_auto(p.n_components) else whole("n_components", p.n_components, least=1)
+        if n_components is None and not isinstance(p.topology, str):
+            raise complaint("topology", "one word for all if n_components is 'auto'", p.topology, "or give it")
+        if not isinstance(p.linear_part, bool | np.bool_):
+            raise complaint("linear_part", "True or False", p.linear_part, "choose one of them")
+        sigma = None if is_auto(p.sigma) else positive("sigma", p.sigma)
+        unknown = isinstance(p.cost, str) and p.cost == "huber" and sigma is None
+        if isinstance(p.init, str) and p.init not in ("auto", *STARTS):
+            raise complaint("init", f"'auto', one of {STARTS} or coordinates of the rows", p.init, "choose one of them")
+        return cls(
+            n_components,
+            _checked_kernel(p.kernel, p.width, regularizer),
+            _checked_width(p.width),
+            p.n_nodes,
+            None if is_auto(p.penalty) else positive("penalty", p.penalty),
+            None if unknown else as_row_loss(p.cost, sigma or 1.0, OWNER),
+            regularizer,
+            p.topology,
+            bool(p.linear_part),
+            p.n_rotated if p.n_rotated is None or is_auto(p.n_rotated) else _checked_n_rotated(p, n_components),
+            p.init,
+            check_choice(p.assignment, ASSIGNMENTS, "assignment", OWNER),
+            whole("annealing", p.annealing, least=0),
+            whole("max_iter", p.max_iter, least=1),
+            positive("tol", p.tol),
+            bool(p.verbose),
+            p.callback,
+            p.random_state,
         )
-    return whole("n_rotated", wanted, least=least)
 
+    @property
+    def is_squared(self) -> bool:
+        """Whether the cost is squared."""
+        return self.cost == SquaredRows()
 
-def is_squared(parameters: dict[str, Any]) -> bool:
-    """Whether the cost is squared."""
-    return as_row_loss(parameters["cost"], 1.0, OWNER) == SquaredRows()
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether EM may minimise the objective."""
+        return self.is_squared and self.regularizer.quadratic
+
+    @property
+    def left_open(self) -> tuple[str, ...]:
+        """Parameters that are left to be chosen."""
+        is_open = {
+            "n_components": self.n_components is None,
+            "topology": is_auto(self.topology),
+            "penalty": self.penalty is None,
+            "width": self.width is None and self.kernel is None and not self.regularizer.of_length,
+        }
+        return tuple(name for name, so in is_open.items() if so)
+
+    def n_rotated_for(self, X: Array) -> int | None:
+        """Number of leading components that rows are rotated to; None leaves them as they are."""
+        if self.n_rotated is None or (is_auto(self.n_rotated) and not self.is_squared):
+            return None
+        if is_auto(self.n_rotated):
+            return automatic_n_rotated(X)
+        if not self.is_squared or np.isnan(X).any():
+            raise complaint(
+                "n_rotated", "None or 'auto' for missing entries and other costs than 'squared'", self.n_rotated,
+                "take None",
+            )  # fmt: skip
+        return int(self.n_rotated)
+
+    def space_for(self, n_columns: int) -> LatentSpace:
+        """The latent space by rule: of one coordinate, and of intervals, where these are left open."""
+        q = self.n_components or 1
+        if q > n_columns:
+            raise complaint(
+                "n_components", f"at most the number of columns, n_features={n_columns}", q, "ask for fewer coordinates"
+            )
+        return latent_space("interval" if is_auto(self.topology) else self.topology, q, OWNER)
+
+    def basis_for(self, space: LatentSpace, m: int, width: Any = None) -> LatentBasis:
+        """The functions of maps of m rows, with a width, or the one that is given, or the one by rule."""
+        kernel, widths = self._kernel_for(space, self.width if width is None or is_auto(width) else width)
+        if self.linear_part and space.is_circle.all():
+            raise complaint("linear_part", "False on circles", True, "there are no linear functions on them")
+        linear, sides = self.linear_part or kernel.order == 2, _sides(self.n_nodes, space, widths, m)
+        if not self.regularizer.whitened and kernel.order:
+            name = self.regularizer.name
+            raise complaint("kernel", f"positive definite for regularizer={name!r}", kernel, "take 'rkhs'")
+        return LatentBasis(space, kernel, sides, linear, whitened=self.regularizer.whitened)
+
+    def cost_for(self, some_rows: Array) -> RowLoss:
+        """The cost; the length of residuals of outliers is that of the noise."""
+        return as_row_loss("huber", _noise_level(some_rows)) if self.cost is None else self.cost
+
+    def penalty_for(self, some_rows: Array) -> float:
+        """λ; automatic ones weigh the same whatever the unit of the data."""
+        if self.penalty is not None:
+            return self.penalty
+        scale = float(np.sqrt(some_rows.var(axis=0).sum()))
+        curvature = self.cost_for(some_rows).curvature(scale)
+        return _TUNING.penalty * curvature * (1.0 if self.regularizer.quadratic else scale)
+
+    def given_start(self, space: LatentSpace, m: int) -> Array:
+        """The coordinates of m rows that were given to start from, checked."""
+        shape = (m, space.n_dims)
+        Z = check_array(self.init, dtype=np.float64, input_name="init")
+        if Z.shape != shape:
+            raise complaint("init", f"of shape {shape}, coordinates of the rows", Z.shape, f"or name one of {STARTS}")
+        outside = space.outside(Z)
+        if outside.any():
+            raise complaint(
+                "init", "within [-1, 1] in coordinates that are intervals", Z[outside][0].tolist(),
+                "the manifold ends there (circles go on)",
+            )  # fmt: skip
+        return space.inside(Z)
+
+    def _kernel_for(self, space: LatentSpace, width: Any) -> tuple[Kernel, Array]:
+        """The kernel on the latent space, and its widths."""
+        if self.regularizer.of_length:
+            if space.topology != ("interval",):
+                raise _no_length()
+            return Length(), np.full(1, 2.0 / (_TUNING.length_nodes - 1) / _TUNING.spacing)
+        if self.kernel is not None:
+            kernel = clone(check_latent_kernel(self.kernel, space, OWNER))
+            return kernel, _measured_width(kernel, space)
+        width = _TUNING.widths[min(space.n_dims, len(_TUNING.widths)) - 1] if width is None else width
+        widths = width if isinstance(width, tuple) else (width,) * space.n_dims
+        if len(widths) != space.n_dims:
+            raise complaint(
+                "width", f"a number or {space.n_dims} of them", list(widths), "give one for each coordinate"
+            )
+        return default_kernel(space, np.array(widths)), np.array(widths)
 
 
 def complaint(parameter: str, constraint: str, value: Any, remedy: str) -> ValueError:
@@ -111,44 +242,32 @@ def whole(parameter: str, value: Any, *, least: int) -> int:
     return check_count(value, parameter, OWNER, least=least)
 
 
-def _space(parameters: dict[str, Any], n_columns: int) -> LatentSpace:
-    q = parameters["n_components"]
-    if is_auto(q):
-        if not isinstance(parameters["topology"], str):
-            raise complaint(
-                "topology", "one word for all if n_components is 'auto'", parameters["topology"], "or give it"
-            )
-        q = 1
-    q = whole("n_components", q, least=1)
-    if q > n_columns:
-        raise complaint(
-            "n_components", f"at most the number of columns, n_features={n_columns}", q, "ask for fewer coordinates"
-        )
-    # Where there is no choice, intervals.
-    return latent_space("interval" if is_auto(parameters["topology"]) else parameters["topology"], q, OWNER)
+def _no_length() -> ValueError:
+    return complaint(
+        "regularizer", "another for surfaces, circles and given kernels", "length", "it is for open curves"
+    )
 
 
-def _kernel(parameters: dict[str, Any], space: LatentSpace, regularizer: MapPenalty) -> tuple[Kernel, Array]:
-    """The kernel on the latent space, and its widths."""
-    kernel, width = parameters["kernel"], parameters["width"]
+def _checked_kernel(kernel: Any, width: Any, regularizer: MapPenalty) -> Any:
+    if kernel is None:
+        return None
     if regularizer.of_length:
-        if space.topology != ("interval",) or kernel is not None:
-            raise complaint(
-                "regularizer", "another for surfaces, circles and given kernels", "length", "it is for open curves"
-            )
-        return Length(), np.full(1, 2.0 / (_LENGTH_NODES - 1) / _SPACING)
-    if kernel is not None:
-        if not is_auto(width):
-            raise complaint("width", "'auto' if a kernel is given", width, "set the width of the kernel")
-        kernel = check_latent_kernel(clone(kernel) if isinstance(kernel, Kernel) else kernel, space, OWNER)
-        return kernel, _measured_width(kernel, space)
+        raise _no_length()
+    if not is_auto(width):
+        raise complaint("width", "'auto' if a kernel is given", width, "set the width of the kernel")
+    return kernel
+
+
+def _checked_width(width: Any) -> Any:
     if is_auto(width):
-        width = _WIDTHS[min(space.n_dims, len(_WIDTHS)) - 1]
-    widths = width if isinstance(width, list | tuple | np.ndarray) else [width] * space.n_dims
-    if len(widths) != space.n_dims:
-        raise complaint("width", f"a number or {space.n_dims} of them", width, "give one for each coordinate")
-    values = np.array([positive("width", w) for w in widths])
-    return default_kernel(space, values), values
+        return None
+    if isinstance(width, list | tuple | np.ndarray):
+        return tuple(positive("width", each) for each in width)
+    return positive("width", width)
+
+
+def _checked_n_rotated(estimator: Any, n_components: int | None) -> int:
+    return whole("n_rotated", estimator.n_rotated, least=n_components or 1)
 
 
 def _measured_width(kernel: Kernel, space: LatentSpace) -> Array:
@@ -164,19 +283,11 @@ def _measured_width(kernel: Kernel, space: LatentSpace) -> Array:
     return widths
 
 
-def _linear(linear_part: Any, space: LatentSpace, kernel: Kernel) -> bool:
-    if not isinstance(linear_part, bool | np.bool_):
-        raise complaint("linear_part", "True or False", linear_part, "choose one of them")
-    if linear_part and space.is_circle.all():
-        raise complaint("linear_part", "False on circles", linear_part, "there are no linear functions on them")
-    return bool(linear_part) or kernel.order == 2
-
-
 def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int, ...]:
     """Numbers of nodes along the coordinates; automatic ones are no more than the rows."""
     q = space.n_dims
     if is_auto(n_nodes):
-        return space.sides_for(_SPACING * width, most=m)
+        return space.sides_for(_TUNING.spacing * width, most=m)
     if isinstance(n_nodes, tuple | list):
         sides = tuple(whole("n_nodes", n, least=2) for n in n_nodes)
     else:
@@ -184,11 +295,9 @@ def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int,
         sides = (round(total ** (1 / q)),) * q
         if np.prod(sides) != total:
             raise complaint(
-                "n_nodes",
-                f"a power {q} of the number along each coordinate",
-                n_nodes,
+                "n_nodes", f"a power {q} of the number along each coordinate", n_nodes,
                 f"take {np.prod(sides)}, or a tuple",
-            )
+            )  # fmt: skip
     if len(sides) != q or any(n < few for n, few in zip(sides, space.fewest_sides, strict=True)):
         raise complaint("n_nodes", f"a tuple of {q} numbers >= 2, or 3 on circles", n_nodes, "or take 'auto'")
     if np.prod(sides) > m:
@@ -196,23 +305,9 @@ def _sides(n_nodes: Any, space: LatentSpace, width: Array, m: int) -> tuple[int,
     return sides
 
 
-def _cost(cost: Any, sigma: Any, some_rows: Array) -> RowLoss:
-    if is_auto(sigma):
-        sigma = _noise_level(some_rows) if isinstance(cost, str) and cost == "huber" else 1.0
-    return as_row_loss(cost, sigma, OWNER)
-
-
 def _noise_level(X: Array) -> float:
     """Median distance of rows from the mean of their neighbours: outliers do not matter to it."""
-    X = X[:: max(1, len(X) // _SAMPLE)]
-    _, nearest = NeighbourSearch(X).of_rows(min(_NEIGHBOURS, len(X) - 1))
+    X = X[:: max(1, len(X) // _TUNING.n_sample)]
+    _, nearest = NeighbourSearch(X).of_rows(min(_TUNING.n_neighbours, len(X) - 1))
     level = float(np.median(np.linalg.norm(X - X[nearest].mean(axis=1), axis=1)))
     return level if level > 0 else float(np.sqrt(X.var(axis=0).sum()))
-
-
-def _penalty(penalty: Any, cost: RowLoss, regularizer: MapPenalty, some_rows: Array) -> float:
-    """λ; automatic ones weigh the same whatever the unit of the data."""
-    if not is_auto(penalty):
-        return float(penalty)
-    scale = float(np.sqrt(some_rows.var(axis=0).sum()))
-    return _PENALTY * cost.curvature(scale) * (1.0 if regularizer.quadratic else scale)

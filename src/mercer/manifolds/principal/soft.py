@@ -19,7 +19,7 @@ from mercer.manifolds.principal.problem import ManifoldProblem
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.result import Callback, ManifoldFit
 from mercer.manifolds.principal.solver import ManifoldSolver
-from mercer.running import Status, Stopping, descend
+from mercer.running import Run, Status, Stopping, descent
 from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
@@ -114,9 +114,12 @@ def soft_map(
         if isinstance(start, LatentMap) and start.basis != basis:
             # The value of the start is no bound: its norm is that of another basis.
             state, value = em.step(state)
-        told = None if tell is None else lambda iteration, state: tell(iteration, _moved(state.map, offset))
-        step = em.leap if accelerated else em.step
-        run = descend(state, value, step, stopping, name="Soft manifold", scale=1.0, tell=told)
+
+        def told(iteration: int, state: _State) -> Any:
+            return iteration > 0 and tell is not None and tell(iteration, _moved(state.map, offset))
+
+        with Run[_State](stopping, "Soft manifold", scale=1.0, tell=told) as run:
+            run.follow(descent(state, value, em.leap if accelerated else em.step))
     cells = run.state.density.cells
     density = ManifoldDensity(replace(cells, centre=cells.centre + offset), run.state.density.variance)
     return SoftMap(_moved(run.state.map, offset), density, run.history, run.status, run.state)

@@ -54,6 +54,10 @@ class LatentFit:
         history = run.history if before is None else before.history + run.history[1:]
         return cls(run.state, run.value, list(history), len(history) - 1, status or run.status)
 
+    def times(self, factor: float) -> LatentFit:
+        """The same with values in another unit."""
+        return replace(self, objective=factor * self.objective, history=[factor * value for value in self.history])
+
     @classmethod
     def at(cls, Z: Array, value: float, status: Status = Status.MAX_ITER) -> LatentFit:
         """Points that no iteration has changed."""
@@ -68,6 +72,7 @@ class _Descent:
 
     def __init__(self, problem: Evaluated, start: Array, tol: float, verbose: bool, callback: Callback | None):
         self.evaluator, self.Z = problem.evaluator(), np.array(start, dtype=np.float64)
+        self.first = self.evaluator.value(self.Z)
         self.admissible = admissible_from(self.Z, problem, self.evaluator)
         self._tol, self._verbose, self._callback = tol, verbose, callback
         self.fit: LatentFit | None = None
@@ -136,6 +141,7 @@ class Rprop(LatentSolver):
     def steps(self, problem: Evaluated, start: Array) -> Iterates[Array]:
         """The start and all further points, for a run of one's own."""
         evaluator = problem.evaluator()
+        evaluator.value(start)  # points that are not finite are refused at once
         admissible = admissible_from(start, problem, evaluator)
         return rprop_steps(evaluator.value_and_gradient, start, admissible=admissible)
 
@@ -275,7 +281,7 @@ def _rprop(run: Run[Array], descent: _Descent, max_iter: int) -> None:
 
 def _lbfgs(run: Run[Array], descent: _Descent, max_iter: int) -> None:
     evaluator, Z, admissible = descent.evaluator, descent.Z, descent.admissible
-    first = evaluator.value(Z) if descent.fit is None else descent.fit.objective
+    first = descent.first if descent.fit is None else descent.fit.objective
     n_threads, scale = allowed_threads(), 1.0 / max(first, np.finfo(np.float64).tiny)
 
     def function(flat: Array) -> tuple[float, Array]:

@@ -103,7 +103,7 @@ class SurfaceProjector:
         )
         periods = surface.density.periods
         radii = np.full(surface.Z.shape[1], np.inf) if periods is None else periods / (2 * np.pi)
-        # The fields of `projection_numba.Surface`.
+        # The fields of `surface_numba.Surface`.
         arrays = [_frozen(array) for array in (surface.Z, U, number, first, lists, features)]
         self._fields = *arrays, surface.seen is not None, _frozen(radii), kernel.ends
 
@@ -121,7 +121,8 @@ class SurfaceProjector:
 
     def _projected(self, Y: Array, known: Array | None) -> tuple[Array, Array]:
         """The best of several descents."""
-        from mercer.manifolds.ukr.projection_numba import Limits, Surface, descend
+        from mercer.manifolds.ukr.projection_numba import Limits, descend
+        from mercer.manifolds.ukr.surface_numba import Surface
 
         means = self._surface.means
         Z, costs = np.empty((len(Y), self._surface.Z.shape[1])), np.empty(len(Y))

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from mercer.components import KernelPCA
+from mercer.components import KernelPCA, fixed_point_preimages
 from mercer.kernels import Kernel, Precomputed, distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
@@ -153,6 +154,17 @@ class FeatureRows:
     def known(self, X: Any) -> Array:
         """The position of an equal training row for each row, or -1."""
         return _equal_rows(self.objects, X)
+
+    def preimages(self, weights: Any) -> Array:
+        """Vectors whose images are nearest to weighted means of images, or weighted means of vectors."""
+        kernel = self.kernel
+        if kernel.pairwise or not kernel.takes_vectors:
+            raise TypeError(f"{kernel!r} was not given vectors, so that there are no rows to go back to.")
+        weights = weights.toarray() if sparse.issparse(weights) else weights
+        means = np.asarray(weights @ self.objects)
+        if kernel.stationary and kernel.order == 0:
+            means = fixed_point_preimages(kernel, self.objects, weights, means)
+        return means
 
 
 def count_of(X: Any) -> int:

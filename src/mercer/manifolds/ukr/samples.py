@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,20 @@ def placed(
     densities = density(Z_some, Z_some)
     surface = Surface(density, Z_some, Y[some])
     project = SurfaceProjector.within(surface, densities, density_threshold(densities, "minimum"))
-    others = np.setdiff1d(np.arange(len(Y)), some)
-    Z = np.empty((len(Y), Z_some.shape[1]))
+    Z, finished = projected_others(Y, some, Z_some, lambda rows: project(rows).Z)
+    factor = (len(Y) / len(some)) ** (1.0 / (Z.shape[1] + 4))
+    return Z * factor, LatentUnits(units.periods * factor), finished
+
+
+def projected_others(Y: Array, some: Array, Z_some: Array, project: Callable[[Array], Array]) -> tuple[Array, bool]:
+    """Latent points of all rows from those of some, and whether the others were projected before Ctrl-C."""
+    Z, others = np.empty((len(Y), Z_some.shape[1])), np.setdiff1d(np.arange(len(Y)), some)
     Z[some] = Z_some
 
     def nearest() -> Array:
         complete = filled(Y)
         return Z_some[NeighbourSearch(complete[some]).of(complete[others], 1)[1][:, 0]]
 
-    found = unless_interrupted(lambda: project(Y[others]).Z, lambda: None)
-    finished = found is not None
-    Z[others] = found if finished else nearest()
-    factor = (len(Y) / len(some)) ** (1.0 / (Z.shape[1] + 4))
-    return Z * factor, LatentUnits(units.periods * factor), finished
+    found = unless_interrupted(lambda: project(Y[others]), lambda: None)
+    Z[others] = nearest() if found is None else found
+    return Z, found is not None

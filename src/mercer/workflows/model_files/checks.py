@@ -141,6 +141,10 @@ def _manifold(manifold: PrincipalManifold, d: int, q: int) -> None:
     floats(manifold, "_origin", d)
     if not hasattr(manifold, "_rotation"):
         manifold._rotation = Rotation()  # the first model files had none
+    if not hasattr(manifold, "kind_"):  # as in files of format 1
+        penalty, init = getattr(manifold, "penalty_", None), getattr(manifold, "init_", None)
+        manifold.kind_ = "mean" if init == "mean" else "pca" if init == "pca" and penalty != penalty else "manifold"
+    equal(manifold, "kind_", "manifold", "pca", "mean")
     if attribute(part(manifold, "_rotation", Rotation), "components") is not None:
         floats(manifold._rotation, "components", None, d)
     floats(manifold, "embedding_", None, q)
