@@ -18,7 +18,7 @@ from tests.contracts.all_manifolds import MAP_PENALTIES
 from tests.kernels.gram.test_matrix import FORMS
 from tests.regularizers.test_norms import EVERY as REGULARIZERS
 
-# Displays of capacities and risks are made from results of fits: tests/plots/test_capacity.py and test_risk.py draw them.
+# Displays of capacities and risks are made from fits: tests/plots/test_capacity.py and test_risk.py draw them.
 MADE_OF_RESULTS = {
     "EntropyNumberDisplay",
     "WaterFillingDisplay",
