@@ -35,9 +35,10 @@ def risks(X: np.ndarray, y: np.ndarray, ax: Axes) -> None:
     Cs = np.logspace(-2, 3, 9)
     machine = SupportVectorClassifier(Gaussian.scaled_to(X[train]))
     machines = machine.regularization_path(X[train], labels[train], Cs)
-    path = structural_risk_path(machines, X[train], labels[train])
-    training, errors = ([np.mean(one.predict(X[rows]) != labels[rows]) for one in machines] for rows in (train, test))
-    RiskPathDisplay.from_path(path, Cs, others={"training rows": training, "rows held out": errors}, ax=ax)
+    criteria = ["span", "training rows", "compression", "PAC-Bayes"]
+    path = structural_risk_path(machines, X[train], labels[train], criterion=criteria)
+    errors = [np.mean(one.predict(X[test]) != labels[test]) for one in machines]
+    RiskPathDisplay.from_path(path, Cs, others={"rows held out": errors}, ax=ax)
     ax.set_title("Structural risk: threes and eights, noisy labels")
     print(f"C = {Cs[path.best]:.3g} has the least leave-one-out error; {100 * errors[path.best]:.1f} % held out")
 

@@ -12,6 +12,7 @@ from mercer import (
     KernelRidge,
     NuSupportVectorClassifier,
     NuSupportVectorRegressor,
+    OneClassMachine,
     SupportVectorClassifier,
     SupportVectorRegressor,
 )
@@ -279,8 +280,25 @@ def test_methods_say_what_they_cannot_do():
     smooth = SupportVectorClassifier(KERNEL, loss=Logistic()).fit(X, LABELS)
     with pytest.raises(ValueError, match="must consist of lines and parabolas for the method 'path'"):
         leave_one_out(smooth, X, LABELS, method="path")
-    for machine, y in ((NuSupportVectorRegressor(KERNEL), Y), (NuSupportVectorClassifier(KERNEL, nu=0.4), LABELS)):
-        machine.fit(X[:20], y[:20])
-        with pytest.raises(ValueError, match="must not find a width or a margin"):
-            leave_one_out(machine, X[:20], y[:20])
-        assert leave_one_out(machine, X[:20], y[:20], method="refit").error >= 0
+    tube = NuSupportVectorRegressor(KERNEL).fit(X[:20], Y[:20])
+    for method in ("span", "path"):
+        with pytest.raises(ValueError, match="NuSupportVectorRegressor must not find a width"):
+            leave_one_out(tube, X[:20], Y[:20], method=method)
+    assert leave_one_out(tube, X[:20], Y[:20], method="refit").error >= 0
+    margin = NuSupportVectorClassifier(KERNEL, nu=0.4).fit(X, LABELS)
+    with pytest.raises(ValueError, match="must not find a margin for the method 'span'.* take method='path'"):
+        leave_one_out(margin, X, LABELS)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_path_of_machines_with_a_margin_equals_refits(nu):
+    X = rows(40, seed=3)
+    y = labels(X)
+    margin = NuSupportVectorClassifier(KERNEL, nu=nu, tol=1e-9).fit(X, y)
+    path, refits = (leave_one_out(margin, X, y, method=method) for method in ("path", "refit"))
+    np.testing.assert_allclose(path.predictions, refits.predictions, atol=1e-5)
+    assert path.error == refits.error
+    region = OneClassMachine(KERNEL, nu=nu, tol=1e-9).fit(X)
+    path, refits = (leave_one_out(region, X, method=method) for method in ("path", "refit"))
+    np.testing.assert_allclose(path.predictions, refits.predictions, atol=1e-5)
+    assert path.error >= np.mean(region.decision_function(X) < -1e-6)

@@ -35,7 +35,7 @@ def test_path_shows_all_criteria_and_the_choice(machines):
     test = [0.3, 0.2, 0.1, 0.2]
     display = RiskPathDisplay.from_path(path, CS, others={"test rows": test})
     names = {text.get_text() for text in display.ax_.get_legend().get_texts()}
-    assert names == {"leave-one-out (span)", "training rows", "compression", "test rows", "chosen"}
+    assert names == {"leave-one-out (span)", "training rows", "compression", "test rows", "chosen", "thin: vacuous"}
     assert display.ax_.get_xscale() == "log"
     shuffled = RiskPathDisplay.from_path(path, CS[::-1])
     assert shuffled.ax_.lines[0].get_xdata().tolist() == sorted(CS)

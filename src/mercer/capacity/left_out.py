@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.capacity.fitted import Signed, fitted_programs
 from mercer.capacity.path import SolutionPath
 from mercer.capacity.span import span_residuals
@@ -17,8 +17,6 @@ from mercer.machines.certified import FittedProgram
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_choice
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 # Gap of the refits, and variables below this share of the largest, which do not matter.
 _TOL, _NOTHING = 1e-13, 1e-9
@@ -51,7 +49,9 @@ class LeaveOneOut:
     changed: Array | None = None
 
 
-def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, method: str = "span") -> LeaveOneOut:
+def leave_one_out(
+    machine: Any, X: Any, y: Any = None, sample_weight: Any = None, *, method: str = "span"
+) -> LeaveOneOut:
     """Predict each training row by the machine that is fitted without it.
 
     Parameters
@@ -59,12 +59,13 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
     machine : kernel machine
         A fitted machine with the regularizer "rkhs" (any, for refits).
     X, y, sample_weight : array
-        What it was fitted on; other rows are refused.
+        What it was fitted on; other rows are refused. A `OneClassMachine` has no y: rows outside its region are wrong.
     method : {"span", "path", "refit"}
         "span": one Newton step for each row, y_i - f^-i(x_i) ≈ r_i + B_i S_i², where S_i is the distance of the row
         from the span of the other free samples in the feature space. An estimate for the time of one factorisation;
         exact for the squared loss. "path": follows the solution as the coefficient of the row goes to zero: exact for
-        losses of lines and parabolas. "refit": fits a machine for each row with a coefficient.
+        losses of lines and parabolas, also of machines that find a margin. "refit": fits a machine for each row with a
+        coefficient.
 
     Returns
     -------
@@ -103,7 +104,8 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
     else:
         _refuse_other_programs(machine, parts, method)
         exact = all(_is_linear(part.program) for part in parts)
-        found = [_one_program(part, "span" if exact else method) for part in parts]
+        n_columns = len(machine.parametric_coef_)
+        found = [_one_program(part, "span" if exact else method, n_columns) for part in parts]
         columns = [values for values, _, _ in found]
         predictions = _with_unused_rows(machine, X, parts[0], np.column_stack(columns))
         missing = np.unique(np.concatenate([rows for _, _, rows in found]))
@@ -117,14 +119,21 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None, *, me
     return _result(machine, y, sample_weight, predictions, exact, changed)
 
 
-def _one_program(part: FittedProgram, method: str) -> tuple[Array, Array, Array]:
-    """Values without each row, whether its removal moved others, and rows for which the path was lost."""
+def _one_program(part: FittedProgram, method: str, n_columns: int) -> tuple[Array, Array, Array]:
+    """Values without each row, whether its removal moved others, and rows for which the path was lost.
+
+    A column beyond those of the machine is that of a margin ρ, with the coefficient -ρ; values are divided by it.
+    """
     signed = Signed.of(part)
     if method == "span":
         nothing = np.zeros(len(signed.A), dtype=bool)
         return signed.values(span_residuals(signed)), nothing, np.flatnonzero(nothing)
-    residuals, moved, lost = SolutionPath(signed).without_each()
-    return signed.values(residuals), moved, lost
+    residuals, coefficients, moved, lost = SolutionPath(signed).without_each()
+    values = signed.values(residuals)
+    if part.program.columns.shape[1] > n_columns:
+        rho = -coefficients[:, -1]
+        values = (values + rho * part.program.sign) / np.where(rho > 0, rho, 1.0)
+    return values, moved, lost
 
 
 def _is_linear(program: KernelProgram) -> bool:
@@ -140,10 +149,15 @@ def _refuse_other_programs(machine: Any, parts: list[FittedProgram], method: str
             f"regularizer of {name} must be 'rkhs' or 'mixed' for the method {method!r}, got "
             f"{machine.regularizer!r}: a row that is left out takes its kernel function with it; take method='refit'."
         )
-    if program.budget is not None or np.any(program.target):
+    if program.budget is not None:
         raise ValueError(
-            f"{name} must not find a width or a margin for the method {method!r}: it changes with each row that is "
-            "left out; take method='refit'."
+            f"{name} must not find a width for the method {method!r}: it changes with each row that is left out; take "
+            "method='refit'."
+        )
+    if method == "span" and np.any(program.target):
+        raise ValueError(
+            f"{name} must not find a margin for the method 'span': it changes with each row that is left out; take "
+            "method='path'."
         )
     if method == "path" and np.any(program.bounds):
         raise ValueError(
@@ -232,6 +246,9 @@ def _result(
     wrong: Array | None = None
     if hasattr(machine, "classes_"):
         wrong = told_wrong(predictions, np.searchsorted(machine.classes_, np.asarray(y)))
+        error = float(np.average(wrong, weights=weight))
+    elif y is None:  # one class
+        wrong = predictions[:, 0] < 0
         error = float(np.average(wrong, weights=weight))
     else:
         targets = np.asarray(y, dtype=np.float64).reshape(predictions.shape)

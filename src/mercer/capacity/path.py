@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity.fitted import ABOVE, AT_HIGH, BELOW, ZERO, Signed, pieces
 from mercer.capacity.path_numba import follow
 from mercer.kernels.tiles import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Events of one path, in units of the number of samples; what is left of the conditions at its end, relative to the
 # residuals; and the share of a column's square that stands for a free coefficient.
@@ -44,6 +42,7 @@ class SolutionPath:
         self._limit = _EVENTS * len(signed.A) + 100
         y = signed.r + self._K @ signed.A + self._Phi @ signed.d  # sign · y
         self._target = np.zeros(len(signed.d)) + signed.program.target
+        self._share = program.C_above / program.C_above.sum()  # of each sample in the target
         self._A, self._d, self._state = signed.A, signed.d, signed.state.astype(np.int64)
         self._smooth = (below + above == 0) & (self._pieces[4] == self._pieces[5])
         self._state[self._smooth & (self._state == BELOW)] = ABOVE
@@ -91,35 +90,39 @@ class SolutionPath:
         whole[:m, :m] = np.linalg.inv(M)
         return whole
 
-    def without_each(self) -> tuple[Array, Array, Array]:
-        """Residuals of each sample without itself, whether others changed their place, and which paths were lost."""
+    def without_each(self) -> tuple[Array, Array, Array, Array]:
+        """Residuals and coefficients of columns without each sample, whether others moved, and which paths were lost.
+
+        The residual is that of the sample that is left out; coefficients have a row for each sample.
+        """
         n = len(self._A)
         residuals, moved, lost = self._r.copy(), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        supports = np.flatnonzero(self._A != 0)
+        coefficients = np.tile(self._d, (n, 1))
+        # A target is a share of all weights, and changes with each sample.
+        supports = np.flatnonzero((self._A != 0) | np.any(self._target != 0))
 
         def work(tile: Any, workspace: Array) -> None:
             for i in supports[tile[0]]:
-                residuals[i], moved[i], lost[i] = self._without(int(i), workspace)
+                residuals[i], coefficients[i], moved[i], lost[i] = self._without(int(i), workspace)
 
         tasks = ((slice(k, k + 4), slice(0)) for k in range(0, len(supports), 4))
         run_threaded(work, tasks, lambda: np.empty_like(self._inverse), threads_for(len(supports) * n * n))
-        return residuals, moved, np.flatnonzero(lost)
+        return residuals, coefficients, moved, np.flatnonzero(lost)
 
-    def _without(self, i: int, inverse: Array) -> tuple[float, bool, bool]:
-        """The residual of a sample without itself, whether there were events, and whether the path was lost."""
+    def _without(self, i: int, inverse: Array) -> tuple[float, Array, bool, bool]:
+        """The residual of a sample without itself, d, whether there were events, and whether the path was lost."""
         m = self._Phi.shape[1] + self._n_free
         inverse[:m, :m] = self._inverse[:m, :m]
         A, r, d = self._A.copy(), self._r.copy(), self._d.copy()
         state, order = self._state.copy(), self._order.copy()
-        nothing = np.zeros(len(A))
         events, _ = follow(
-            self._K, self._Phi, self._pieces, self._kappa, A, r, d, state, order, self._n_free, inverse, nothing,
-            nothing[: len(d)], i, self._limit,
+            self._K, self._Phi, self._pieces, self._kappa, A, r, d, state, order, self._n_free, inverse,
+            np.zeros(len(A)), -self._share[i] * self._target, i, self._limit,
         )  # fmt: skip
         others = np.arange(len(A)) != i
         wanted = _projected(self._pieces, self._bent(A, state), r, state)
         missed = np.abs(r - wanted)[others].max(initial=0.0)
-        return float(r[i]), events > 0, events < 0 or not missed <= _MISSED * (1.0 + np.abs(self._r).max())
+        return float(r[i]), d, events > 0, events < 0 or not missed <= _MISSED * (1.0 + np.abs(self._r).max())
 
 
 def _projected(pieces_: Array, bent: Array, r: Array, state: Array) -> Array:

@@ -212,6 +212,7 @@ class Scaled(_Wrapped):
     """
 
     order = _of_kernel("order")
+    linear = _of_kernel("linear")
     has_spectrum = _of_kernel("has_spectrum")
 
     def __init__(self, kernel: Kernel, factor: float = 1.0):
@@ -242,11 +243,6 @@ class Scaled(_Wrapped):
 
     def _slope(self, values: Array) -> Array:
         return np.full_like(values, self._positive("factor", or_zero=True))
-
-    @property
-    def linear(self) -> bool:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.linear
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.factor!r} * {_in_brackets(self.kernel)}"
@@ -303,6 +299,7 @@ class OnColumns(Kernel):
     """
 
     takes_vectors = False  # the columns of a data frame may be of any kind
+    linear = _of_kernel("linear")
     order = _of_kernel("order")
     differentiable = _of_kernel("differentiable")
     translation_invariant = _of_kernel("translation_invariant")
@@ -369,11 +366,6 @@ class OnColumns(Kernel):
 
     def _diagonal(self, left: Any, right: Any) -> Array:
         return self.kernel._diagonal(left, right)
-
-    @property
-    def linear(self) -> bool:  # type: ignore[override]
-        """That of the kernel."""
-        return self.kernel.linear
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{_in_brackets(self.kernel)}.on({self.columns!r})"

@@ -7,18 +7,14 @@ elsewhere; `figure_` and `ax_` are what it was drawn on. matplotlib is imported 
 from mercer.plots.band import BandDisplay
 from mercer.plots.bound import BoundDisplay
 from mercer.plots.candidates import CandidatesDisplay
+from mercer.plots.capacity_map import CapacityMapDisplay
 from mercer.plots.coefficients import CoefficientDisplay
 from mercer.plots.curve import CurveDisplay
 from mercer.plots.decoded import DecodedGridDisplay
 from mercer.plots.denoised import DenoisedDisplay
 from mercer.plots.density import CurveMagnificationDisplay, RowDensityDisplay
 from mercer.plots.eigengap import EigengapDisplay
-from mercer.plots.entropy_numbers import (
-    CapacityMapDisplay,
-    EntropyNumberDisplay,
-    PeriodDisplay,
-    WaterFillingDisplay,
-)
+from mercer.plots.entropy_numbers import EntropyNumberDisplay, PeriodDisplay, WaterFillingDisplay
 from mercer.plots.family import FamilyDisplay
 from mercer.plots.fit import FitDisplay
 from mercer.plots.gap import GapDisplay

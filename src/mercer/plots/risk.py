@@ -174,6 +174,8 @@ class RiskPathDisplay(PlainDisplay):
             says_something = np.where(vacuous.get(name, np.zeros(len(values), dtype=bool)), np.nan, values)
             ax.plot(self.x[order], values[order], color=color(i), lw=0.8, ls=dash, alpha=0.6)
             ax.plot(self.x[order], says_something[order], color=color(i), lw=2.0, ls=dash, label=name)
+        if any(np.any(values) for values in vacuous.values()):
+            ax.plot([], [], color=POINTS, lw=0.8, label="thin: vacuous")
         ax.axvline(self.x[self.path.best], ymax=0.8, color=INK, lw=1.0, ls=(0, (4, 2)), label="chosen")
         ax.set_xscale("log")
         ax.set_ylim(bottom=0.0, auto=True)

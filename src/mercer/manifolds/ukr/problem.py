@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity, LatentDensity, density_kernel_of
 from mercer.manifolds.ukr.gaussian import Evaluation
 from mercer.manifolds.ukr.shared_numba import TIE
@@ -17,8 +17,6 @@ from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_count
-
-Array = NDArray[Any]
 
 # Numbers in the squared distances of a block of rows, while a solution is checked.
 _BLOCK = 2**20

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.components import KernelPCA, fixed_point_preimages
 from mercer.kernels import Kernel, Precomputed, distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
-
-Array = NDArray[Any]
 
 # Leading components that starts are found and roughly scaled on: all of them may be as many as rows.
 _LEADING = 60

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
 from mercer.kernels import distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.density_kernels import LatentDensity
-
-Array = NDArray[Any]
 
 # Rows whose weights are in memory at the same time.
 _BLOCK = 500
