@@ -91,7 +91,7 @@ def gradients():
     from mercer.threads import allowed_threads
 
     def gradient_time(density_kernel, X, Z, n_excluded=0, rounds=ROUNDS):
-        objective = LatentProblem(data_targets(X), density_kernel, n_excluded)
+        objective = LatentProblem(data_targets(X), density_kernel, n_excluded).evaluator()
         objective.value_and_gradient(Z)
         steps = iter(range(1, 1_000_000))
         # Each gradient is at other points, which are so near that lists of neighbours stay what they are.
@@ -120,7 +120,7 @@ def gradients():
     for n in SIZES:
         X, Z = sheet(n)
         spent.append(gradient_time("quartic", X, Z, rounds=max(3, ROUNDS // 3)))
-        objective = LatentProblem(data_targets(X), "quartic")
+        objective = LatentProblem(data_targets(X), "quartic").evaluator()
         first = timed(lambda objective=objective, Z=Z: objective.value_and_gradient(Z))[0]
         print(f"N = {n:6} {1e3 * spent[-1]:8.2f} ms, {1e3 * first:8.2f} ms with new lists", flush=True)
     exponent = np.polyfit(np.log(SIZES), np.log(spent), 1)[0]

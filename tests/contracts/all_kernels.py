@@ -75,6 +75,7 @@ VECTOR_KERNELS: list[Kernel] = [
     ProductLaplace(width=[0.4, 3.0]),
     Anova(share=0.4, width=0.8),
     Anova(share=[0.1, 20.0], width=[0.4, 3.0]),
+    Anova(share=0.3, width=1.5, nu=0.5),
     Cosine(),
     ChiSquare(rate=0.7),
     FromFunction(min_of_columns),

@@ -82,7 +82,7 @@ def test_conjugate_gradients_take_the_penalty_of_the_metric():
     assert machine.penalty_ == machine.metric_.penalty_
 
 
-@pytest.mark.parametrize("family", ["Exponential", "ProductLaplace", "Gaussian"])
+@pytest.mark.parametrize("family", ["Exponential", "ProductLaplace", "Gaussian", "Anova"])
 def test_conjugate_gradients_converge_at_the_least_ridge(family):
     """Thousands of rows of a target without noise: the ridge of the metric goes down to its bound."""
     rng = np.random.default_rng(0)

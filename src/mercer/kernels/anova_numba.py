@@ -17,9 +17,12 @@ _COMPILE: Any = {**PLAIN, "fastmath": {"contract", "nsz"}}
 _ROWS, _NUMBERS = read_only(float64, 2), read_only(float64, 1)
 
 
-@compiled(void(read_only(float64, 2, "A"), _ROWS, _NUMBERS, _NUMBERS, _NUMBERS, float64[:, ::1]), **_COMPILE)
-def fill(X, columns, constant, slope, start, out):  # type: ignore[no-untyped-def]
-    """Write the values for rows X against the rows whose columns are given: see `anova.recursion`."""
+@compiled(void(read_only(float64, 2, "A"), _ROWS, _NUMBERS, _NUMBERS, _NUMBERS, float64, float64[:, ::1]), **_COMPILE)
+def fill(X, columns, constant, slope, start, linear, out):  # type: ignore[no-untyped-def]
+    """Write the values for rows X against the rows whose columns are given: see `anova.recursion`.
+
+    The factor of each column is (1 + linear s) exp(-s), where s is the distance.
+    """
     for i in range(len(X)):
         values = out[i]
         for k in range(len(values)):
@@ -28,5 +31,5 @@ def fill(X, columns, constant, slope, start, out):  # type: ignore[no-untyped-de
             own, column, b, s, a = X[i, j], columns[j], constant[j], slope[j], start[j]
             for k in range(len(values)):
                 t = abs(own - column[k])
-                m = (1.0 + t) * power_of_two(-_LOG2_E * t)
+                m = (1.0 + linear * t) * power_of_two(-_LOG2_E * t)
                 values[k] = values[k] * (b + s * m) + a * m

@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 
 from mercer.arrays import Array
 from mercer.metrics.columns import most_relevant
-from mercer.metrics.families import Family, slopes
+from mercer.metrics.families import Family
 from mercer.metrics.likelihood import ProfileLikelihood, ScaleLikelihood, regression
 from mercer.metrics.tuning import TUNING
 
@@ -41,6 +41,8 @@ class Candidate:
         A matrix over the k columns that are used; None is the unit matrix.
     value : float
         Negative log-likelihood per row.
+    log_shares : array of shape (d,) or None
+        Logarithms of the fractions of the columns, where the family has them.
     """
 
     family: Family
@@ -49,6 +51,12 @@ class Candidate:
     ridge: float
     rotation: Array | None = None
     value: float = np.inf
+    log_shares: Array | None = None
+
+    @property
+    def unit(self) -> Family:
+        """The family with the fractions of the columns that are used: its kernel is that of `rows`."""
+        return self.family if self.log_shares is None else self.family.at(np.exp(self.log_shares[self.used]))
 
     @property
     def used(self) -> Array:
@@ -103,6 +111,11 @@ class Learner:
                 best = replace(candidate, ridge=TUNING.ridges[place], value=float(values[place]))
         return best
 
+    def flat(self, family: Family, used: Array) -> Candidate:
+        """Widths of one standard deviation and equal shares, from which those of each column are learned."""
+        log_weights = np.where(used, 0.0, -np.inf)
+        return Candidate(family, "diagonal", log_weights, TUNING.flat_ridge, log_shares=_equal_shares(used))
+
     def plain(self, family: Family, X: Array, Y: Array) -> Candidate:
         """The median distance as the length, where the likelihood of targets without structure knows no length.
 
@@ -125,10 +138,14 @@ class Learner:
         for scale in scales:
             log_weight = float(np.clip(np.log(scale / unit), TUNING.least_log_weight, TUNING.largest_log_weight))
             candidate = Candidate(family, "isotropic", np.where(used, log_weight, -np.inf), 1.0)
-            yield candidate, _values_of_ridges(family.kernel()(candidate.rows(few_X)), few_Y, TUNING.ridges)
+            if family.has_shares:
+                candidate = replace(candidate, log_shares=_equal_shares(used))
+            yield candidate, _values_of_ridges(candidate.unit.kernel()(candidate.rows(few_X)), few_Y, TUNING.ridges)
 
     def scaled(self, start: Candidate, X: Array, Y: Array, n_steps: int = TUNING.isotropic_steps) -> Candidate:
-        """One factor of all weights, and the ridge."""
+        """One factor of all weights, and the ridge; where columns have shares, equal ones too."""
+        if start.family.has_shares:
+            return replace(self, groups=np.zeros_like(self.groups)).weighted(start, X, Y, n_steps)
         A = start.rows(X)
         least = TUNING.least_log_weight - start.log_weights[start.used].min()
         largest = np.log(TUNING.largest_scale / _median_distance(start.family, A))
@@ -138,17 +155,24 @@ class Learner:
         return replace(start, log_weights=start.log_weights + log_factor, ridge=ridge, value=value)
 
     def weighted(self, start: Candidate, X: Array, Y: Array, n_steps: int) -> Candidate:
-        """The weights of all columns or groups that are used, and the ridge."""
+        """The weights of all columns or groups that are used, their shares if any, and the ridge."""
         used = start.used
         _, first, groups = np.unique(self.groups[used], return_index=True, return_inverse=True)
+        logs = [start.log_weights] if start.log_shares is None else [start.log_weights, start.log_shares]
         bounds = [(TUNING.least_log_weight, TUNING.largest_log_weight)] * len(first)
+        if start.log_shares is not None:
+            bounds += [(TUNING.least_log_share, TUNING.largest_log_share)] * len(first)
         likelihood = ProfileLikelihood(
             start.family, X[:, used], Y, groups, prior=self.prior, rotation=start.rotation
         )  # fmt: skip
-        log_weights = start.log_weights.copy()
-        found, ridge, value = self._descended(likelihood, log_weights[used][first], start.ridge, bounds, n_steps)
-        log_weights[used] = found[groups]
-        return replace(start, log_weights=log_weights, ridge=ridge, value=value)
+        theta = np.concatenate([values[used][first] for values in logs])
+        found, ridge, value = self._descended(likelihood, theta, start.ridge, bounds, n_steps)
+        learned = [values.copy() for values in logs]
+        for values, new in zip(learned, found.reshape(len(logs), -1), strict=True):
+            values[used] = new[groups]
+        return replace(
+            start, log_weights=learned[0], log_shares=learned[1] if learned[1:] else None, ridge=ridge, value=value
+        )
 
     def diagonal(self, start: Candidate, X: Array, Y: Array, used: Array) -> Candidate:
         """One weight for each column or group that is used: first on few rows, from there on all."""
@@ -198,8 +222,8 @@ def turned(start: Candidate, X: Array, Y: Array) -> Candidate:
     M^(1/4) is M^(1/2) in the square of the distance, [Radhakrishnan2024]_; the spread of the rows stays as it is.
     """
     A = start.rows(X)
-    fit = regression(start.family, A, Y, start.ridge)
-    G = slopes(start.family, A, fit.coef).reshape(-1, A.shape[1])
+    fit = regression(start.unit, A, Y, start.ridge)
+    G = start.unit.slopes(A, fit.coef).reshape(-1, A.shape[1])
     values, vectors = eigh(G.T @ G)
     root = (vectors * np.maximum(values, 0.0) ** 0.25) @ vectors.T
     rotation = root if start.rotation is None else start.rotation @ root
@@ -209,11 +233,17 @@ def turned(start: Candidate, X: Array, Y: Array) -> Candidate:
     return replace(stretched, rotation=factor * rotation)
 
 
+def _equal_shares(used: Array) -> Array:
+    """Logarithms of shares to start from: with many columns smaller ones, else all rows look different."""
+    return np.full(len(used), min(0.0, np.log(TUNING.alike_columns / used.sum())))
+
+
 def _median_distance(family: Family, X: Array) -> float:
-    """The median distance of the family between different rows, of which some are examined."""
+    """The median distance of the family between different rows, of which some are examined; in a column if shared."""
     distances = pdist(X[: TUNING.start_rows], "euclidean" if family.turns else "cityblock")
     positive = distances[distances > 0]
-    return float(np.median(positive)) if positive.size else 1.0
+    median = float(np.median(positive)) if positive.size else 1.0
+    return median / X.shape[1] if family.has_shares else median
 
 
 def _values_of_ridges(K: Array, Y: Array, ridges: tuple[float, ...]) -> Array:

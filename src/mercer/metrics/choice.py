@@ -51,12 +51,15 @@ class Choice:
         return "deviance" if self.classes else "variance"
 
     def add(self, candidates: list[Candidate], X: Array, Y: Array) -> None:
-        """Judge one candidate for each split, by the rows of all splits together."""
+        """Judge one candidate for each split, and keep what is judged."""
+        self.scores[candidates[0].family.name, candidates[0].shape] = candidates, self.losses(candidates, X, Y)
+
+    def losses(self, candidates: list[Candidate], X: Array, Y: Array) -> Array:
+        """Losses of one candidate for each split on the rows of all splits together."""
         pairs = list(zip(candidates, self.splits, strict=True))
         values = np.vstack([held_out_values(candidate, X, Y, split) for candidate, split in pairs])
         targets = np.vstack([Y[split.held_out] for split in self.splits])
-        losses = (deviance_left if self.classes else variance_left)(targets, values)
-        self.scores[candidates[0].family.name, candidates[0].shape] = candidates, losses
+        return (deviance_left if self.classes else variance_left)(targets, values)
 
     def best(self, shapes: tuple[str, ...] = ("isotropic", "diagonal", "rotated")) -> tuple[str, str]:
         """Family and shape with the least error."""
@@ -89,15 +92,21 @@ class Choice:
         Columns that no split has used have a weight in the middle of the others.
         """
         candidates = self.scores[name][0]
-        n_known = np.sum([c.used for c in candidates], axis=0)
-        sums = np.sum([np.where(c.used, c.log_weights, 0.0) for c in candidates], axis=0)
-        means = sums / np.maximum(n_known, 1)
-        log_weights = np.where(n_known, means, means[n_known > 0].mean())
+        log_weights = _middle([c.log_weights for c in candidates], [c.used for c in candidates])
+        shares = [c.log_shares for c in candidates if c.log_shares is not None]
         if name[1] != "isotropic":
             log_weights = np.where(self.selected, log_weights, -np.inf)
         ridge = float(np.exp(np.mean([np.log(c.ridge) for c in candidates])))
         value = float(np.mean([c.value for c in candidates]))
-        return replace(candidates[0], log_weights=log_weights, ridge=ridge, value=value)
+        log_shares = _middle(shares, [c.used for c in candidates]) if shares else None
+        return replace(candidates[0], log_weights=log_weights, log_shares=log_shares, ridge=ridge, value=value)
+
+
+def _middle(values: list[Array], used: list[Array]) -> Array:
+    """Means of the values that are used; where none is, the mean of these."""
+    n_known = np.sum(used, axis=0)
+    means = np.sum([np.where(u, v, 0.0) for v, u in zip(values, used, strict=True)], axis=0) / np.maximum(n_known, 1)
+    return np.where(n_known, means, means[n_known > 0].mean())
 
 
 def shuffled(X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -148,8 +157,8 @@ def split_rows(ranks: Array, rows: int) -> list[Split]:
 def held_out_values(candidate: Candidate, X: Array, Y: Array, split: Split) -> Array:
     """Predictions of the rows that are held out."""
     A = candidate.rows(X)
-    fit = regression(candidate.family, A[split.learned], Y[split.learned], candidate.ridge)
-    kernel = candidate.family.kernel()
+    fit = regression(candidate.unit, A[split.learned], Y[split.learned], candidate.ridge)
+    kernel = candidate.unit.kernel()
     return np.asarray(fit.offset + kernel(A[split.held_out], A[split.learned]) @ fit.coef)
 
 
@@ -168,4 +177,28 @@ def compare(learner: Learner, families: list[Family], X: Array, Y: Array, choice
         found(choice.mean(choice.best()))
         diagonal = [learner.diagonal(c, *part, used) for c, part, used in zip(isotropic, parts, selected, strict=True)]
         choice.add(diagonal, X, Y)
+        found(choice.mean(choice.best()))
+
+
+def compare_sums(learner: Learner, families: list[Family], X: Array, Y: Array, choice: Choice, found: Any) -> None:
+    """Learn and judge families with shares: all on few rows; the best on all, if its error is not far from the least.
+
+    Equal weights and shares are judged only if there are no other families.
+    """
+    parts = [(X[split.learned], Y[split.learned]) for split in choice.splits]
+    few = [(part[0][: TUNING.start_rows], part[1][: TUNING.start_rows]) for part in parts]
+    alone, tried = not choice.scores, []
+    for family in families:
+        if alone:
+            starts = []
+            for part in few:
+                starts.append(learner.start(family, *part))
+                found(starts[0])
+            choice.add([learner.scaled(start, *part) for start, part in zip(starts, few, strict=True)], X, Y)
+        starts = [learner.flat(family, learner.selected(*part)) for part in parts]
+        diagonal = [learner.weighted(c, *part, TUNING.first_steps) for c, part in zip(starts, few, strict=True)]
+        tried.append((float(choice.losses(diagonal, X, Y).mean()), diagonal))
+    error, diagonal = min(tried, key=lambda pair: pair[0])
+    if alone or error < TUNING.promising * choice.error(choice.best()):
+        choice.add([learner.weighted(c, *p, TUNING.more_steps) for c, p in zip(diagonal, parts, strict=True)], X, Y)
         found(choice.mean(choice.best()))

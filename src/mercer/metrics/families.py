@@ -1,35 +1,65 @@
-"""Families of kernels exp(-r) whose distance r is learned, and what the likelihood needs of all pairs of rows."""
+"""Families of kernels whose lengths are learned: exp(-r) of distances r, and sums over sets of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-import numpy as np
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from mercer.arrays import Array
-from mercer.kernels import Exponential, Gaussian, Kernel, ProductLaplace
-from mercer.threads import run_threaded, threads_for
-
-# Rows of one task of a thread. Sums of tasks are added in the order of the rows: results are the same for any number of
-# threads.
-_TASK = 64
+from mercer.kernels import Anova, Exponential, Gaussian, Kernel, ProductLaplace
+from mercer.metrics.anova import AnovaPairs, anova_slopes
+from mercer.metrics.pairs import Pairs, slopes
 
 
-@dataclass(frozen=True)
-class Family:
-    """Kernels exp(-r) of rows a = x T: every length is in T.
+class Family(ABC):
+    """Kernels of rows a = x T: every length is in T.
 
     Attributes
     ----------
     name : str
         That of its kernel.
+    turns : bool
+        Whether the kernel stays as it is if the rows are turned: then T may be any matrix, else it must be diagonal.
+    has_shares : bool
+        Whether each column has a share beside its weight.
+    """
+
+    name: str
+    turns: bool
+    has_shares: bool
+
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """The kernel of unit length."""
+
+    @abstractmethod
+    def pairs(self, n: int) -> Any:
+        """Sums over pairs of n rows: `Pairs` or `AnovaPairs`."""
+
+    @abstractmethod
+    def slopes(self, A: Array, coef: Array) -> Array:
+        """Gradients of f_c(a) = Σ_k coef_kc k(a, a_k) at the rows of A, each without its own term."""
+
+    def at(self, shares: Array | None) -> Family:
+        """The family with these shares."""
+        return self
+
+
+@dataclass(frozen=True)
+class DistanceFamily(Family):
+    """Kernels exp(-r).
+
+    Attributes
+    ----------
+    name, turns
+        As for all families.
     kind : int
         Its r, as `pairs_numba` counts them.
     degree : int
         r of rows that are multiplied by a factor is multiplied by its power of this degree.
-    turns : bool
-        Whether r stays as it is if the rows are turned: then T may be any matrix, else it must be diagonal.
     make : callable
         The kernel of unit length.
     """
@@ -39,105 +69,67 @@ class Family:
     degree: int
     turns: bool
     make: Callable[[], Kernel]
+    has_shares = False
 
     def kernel(self) -> Kernel:
         """The kernel of unit length."""
         return self.make()
 
+    def pairs(self, n: int) -> Pairs:
+        """Sums over pairs of n rows."""
+        return Pairs(self.kind, self.degree, n)
 
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family("Exponential", 0, 1, True, lambda: Exponential(rate=1.0)),
-        Family("ProductLaplace", 1, 1, False, lambda: ProductLaplace(width=1.0)),
-        Family("Gaussian", 2, 2, True, lambda: Gaussian(width=1.0)),
-    )
-}
+    def slopes(self, A: Array, coef: Array) -> Array:
+        """Gradients of sums of kernel functions at their own rows."""
+        return slopes(self.kind, A, coef)
 
 
-class Pairs:
-    """Sums over pairs of n rows, with memory that is used again: two n x n matrices.
+@dataclass(frozen=True, eq=False)
+class AnovaFamily(Family):
+    """Sums over sets of columns of products of kernels of one column each.
 
     Attributes
     ----------
-    K : array of shape (n, n)
-        exp(-r) below the diagonal, after `fill`; whoever factors it may do so in place.
+    nu : float
+        Smoothness of these kernels.
+    shares : array of shape (d,) or None
+        Those of the columns; all are one if there are none.
     """
 
-    def __init__(self, family: Family, n: int):
-        self.K, self._R = np.empty((n, n)), np.empty((n, n))
-        self._kind, self._degree = family.kind, family.degree
+    nu: float
+    shares: Array | None = None
+    name = "Anova"
+    turns = False
+    has_shares = True
 
-    def fill(self, A: Array) -> None:
-        """Write exp(-r) of the rows A below the diagonal of K."""
-        from mercer.metrics.pairs_numba import fill
+    def kernel(self) -> Kernel:
+        """The kernel of unit length."""
+        return Anova(share=1.0 if self.shares is None else self.shares.tolist(), nu=self.nu)
 
-        columns = np.ascontiguousarray(A.T)
-        _over_rows(len(A), lambda rows, _: fill(columns, rows.start, rows.stop, self._kind, self._R, self.K))
+    def pairs(self, n: int) -> AnovaPairs:
+        """Sums over pairs of n rows."""
+        return AnovaPairs(self.nu, self.shares, n)
 
-    def fill_scaled(self, factor: float) -> None:
-        """Write exp(-r) of the rows of the last `fill`, times a factor, below the diagonal of K."""
-        from mercer.metrics.pairs_numba import fill_scaled
+    def slopes(self, A: Array, coef: Array) -> Array:
+        """Gradients of sums of kernel functions at their own rows."""
+        return anova_slopes(self.nu, self.shares, A, coef)
 
-        power = factor**self._degree
-        _over_rows(len(self.K), lambda rows, _: fill_scaled(rows.start, rows.stop, power, self._R, self.K))
-
-    def scale_gradient(self, factor: float, C: Array, alpha: Array, share: float) -> float:
-        """Σ_ik S_ik dK_ik/dlog factor for S = share C - alpha alphaᵀ, C below its diagonal."""
-        from mercer.metrics.pairs_numba import add_scale_gradient
-
-        power, rows_of_alpha = factor**self._degree, np.ascontiguousarray(alpha.T)
-        sums = np.zeros((len(_tasks(len(self.K))), 1))
-
-        def work(rows: slice, task: int) -> None:
-            add_scale_gradient(rows.start, rows.stop, power, self._R, C, rows_of_alpha, share, sums[task])
-
-        _over_rows(len(self.K), work)
-        return -2.0 * self._degree * float(sums.sum())
-
-    def gradient(self, B: Array, turned: Array, C: Array, alpha: Array, share: float) -> Array:
-        """Σ_ik S_ik dK_ik/dlog w_j for S = share C - alpha alphaᵀ, C below its diagonal, and the rows of the last fill.
-
-        B are the rows before a rotation R, times w; `turned` is B R Rᵀ.
-        """
-        from mercer.metrics.pairs_numba import add_gradient
-
-        columns, others = np.ascontiguousarray(B.T), np.ascontiguousarray(turned.T)
-        rows_of_alpha = np.ascontiguousarray(alpha.T)
-        sums = np.zeros((len(_tasks(len(B))), B.shape[1]))
-
-        def work(rows: slice, task: int) -> None:
-            fixed = (self._kind, self._R, C, rows_of_alpha, share)
-            add_gradient(columns, others, rows.start, rows.stop, *fixed, sums[task])
-
-        _over_rows(len(B), work)
-        return -2.0 * sums.sum(axis=0)
+    def at(self, shares: Array | None) -> Family:
+        """The family with these shares."""
+        return replace(self, shares=shares)
 
 
-def slopes(family: Family, A: Array, coef: Array) -> Array:
-    """Gradients of f_c(a) = Σ_k coef_kc exp(-r(a, a_k)) at the rows of A, each without its own term.
-
-    Returns an array of shape (n_functions, n, n_columns).
-    """
-    from mercer.metrics.pairs_numba import fill_slopes
-
-    columns, rows_of_coef = np.ascontiguousarray(A.T), np.ascontiguousarray(coef.T)
-    found = np.empty((len(rows_of_coef), *A.shape))
-    _over_rows(len(A), lambda rows, _: fill_slopes(columns, rows.start, rows.stop, family.kind, rows_of_coef, found))
-    return found
+# The last of those of distances is what others must be better than.
+FAMILIES: tuple[Family, ...] = (
+    DistanceFamily("Exponential", 0, 1, True, partial(Exponential, rate=1.0)),
+    DistanceFamily("ProductLaplace", 1, 1, False, partial(ProductLaplace, width=1.0)),
+    DistanceFamily("Gaussian", 2, 2, True, partial(Gaussian, width=1.0)),
+    AnovaFamily(0.5),
+    AnovaFamily(1.5),
+)
+NAMES = tuple(dict.fromkeys(family.name for family in FAMILIES))
 
 
-def _over_rows(n: int, work: Callable[[slice, int], None]) -> None:
-    """Call ``work(rows, task)`` for slices of n rows, on threads where there is enough to do."""
-    tasks = _tasks(n)
-
-    def call(tile: tuple[slice, slice], _: None) -> None:
-        work(tile[0], tile[0].start // _TASK)
-
-    # The last rows first: they have the most rows before them.
-    tiles: Iterator[tuple[slice, slice]] = ((rows, slice(0)) for rows in reversed(tasks))
-    run_threaded(call, tiles, lambda: None, threads_for(n * n))
-
-
-def _tasks(n: int) -> list[slice]:
-    return [slice(start, min(start + _TASK, n)) for start in range(0, n, _TASK)]
+def families_named(name: str | None) -> list[Family]:
+    """All families of a name, or all."""
+    return [family for family in FAMILIES if name in (None, family.name)]

@@ -33,8 +33,14 @@ def deviance_left(Y: Array, values: Array) -> Array:
 
 def is_clearly_less(losses: Array, others: Array, n_errors: float) -> bool:
     """Whether a mean loss is less by more than n standard errors of the difference on the same rows."""
+    return standard_errors_of_gain(losses, others) > n_errors
+
+
+def standard_errors_of_gain(losses: Array, others: Array) -> float:
+    """By how many standard errors of the difference on the same rows a mean loss is less than another."""
     gain = others - losses
-    return bool(gain.mean() > n_errors * gain.std() / np.sqrt(len(gain)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(np.sqrt(len(gain)) * gain.mean() / gain.std()))
 
 
 def _deviance_left(label: Array, f: Array) -> Array:

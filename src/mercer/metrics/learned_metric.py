@@ -17,9 +17,9 @@ from mercer.arrays import Array
 from mercer.metrics.candidates import Candidate
 from mercer.metrics.choice import without_copies
 from mercer.metrics.columns import Columns, group_numbers, text_refused
-from mercer.metrics.families import FAMILIES, slopes
+from mercer.metrics.families import NAMES, families_named
 from mercer.metrics.importance import pairwise_interactions
-from mercer.metrics.likelihood import Regression, left_out_error, regression
+from mercer.metrics.likelihood import Regression, left_out_residuals, regression
 from mercer.metrics.search import Search
 from mercer.metrics.targets import standardised_targets
 from mercer.metrics.tuning import TUNING
@@ -47,7 +47,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Parameters
     ----------
     kernel : str, optional
-        "Exponential", "ProductLaplace" or "Gaussian"; by default that with the least error.
+        "Exponential", "ProductLaplace", "Gaussian" or "Anova"; by default that with the least error.
     rotation : {"auto", "none"}
         Whether T may be more than diagonal: "auto" keeps a rotation if it lowers the error by 3 %.
     groups : list of list of int or str, optional
@@ -101,9 +101,11 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     300, else four folds. Errors are squares, or log losses of the best sigmoids where each target has two values only.
     A Gaussian with equal weights stays unless another candidate is better by the standard error of the difference, or
     two of them for classes. Equal rows are not parted unless most rows are repeated, and copies of rows do not count.
-    Rotations stretch the rows by the average outer product of gradients of the fitted function. With more than 200
-    columns, those with the largest marginal relevance have weights of their own, and all others none; equal weights
-    are those of all columns.
+    Sums over sets of columns (`Anova`) have a share for each column, too. Where folds judge, which have fewer rows than
+    there are, a sum stands in for the choice if the likelihood of all rows, with what folds say against it, prefers it
+    by 2 nats, and most rows are predicted better from the others. Rotations stretch the rows by the average outer
+    product of gradients of the fitted function. With more than 200 columns, those with the largest marginal relevance
+    have weights of their own, and all others none; equal weights are those of all columns.
 
     Cost n³ for the `refine_rows` rows, about a dozen times; memory two n x n matrices of them. Machines with
     ``metric="learned"`` find the C of their loss by `penalty_` and `noise_`.
@@ -173,7 +175,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         search = Search(
             Z,
             Y,
-            families=[FAMILIES[name] for name in (FAMILIES if self.kernel is None else [self.kernel])],
+            families=families_named(self.kernel),
             groups=np.unique(numbers, return_inverse=True)[1],
             prior=float(self.prior),
             rotation=self.rotation == "auto",
@@ -202,7 +204,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self, "components_")
         if not self.table_ and not self.importance_.any():
             return self.noise_
-        return left_out_error(FAMILIES[type(self.kernel_).__name__], self._support, self._fit.coef, self.penalty_)
+        residuals = left_out_residuals(self._family, self._support, self._fit.coef, self.penalty_)
+        return float(np.mean(residuals**2))
 
     def interactions(self, X: Any, *, n_columns: int = 10) -> Array:
         """How much pairs of columns act together on the fitted function: a symmetric table (d, d).
@@ -241,7 +244,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Refuse parameters before any work."""
         owner = type(self).__name__
         if self.kernel is not None:
-            check_choice(self.kernel, tuple(FAMILIES), "kernel", owner)
+            check_choice(self.kernel, NAMES, "kernel", owner)
         check_choice(self.rotation, ("auto", "none"), "rotation", owner)
         check_choice(self.scale, ("standard", "robust"), "scale", owner)
         check_count(self.rows, "rows", owner, least=2)
@@ -282,7 +285,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._describe(best, kept)
         rows = search.refined
         self._support = best.rows(Z[rows])
-        self._fit = regression(best.family, self._support, Y[rows], best.ridge)
+        self._fit = regression(best.unit, self._support, Y[rows], best.ridge)
         self.noise_ = best.ridge * float(self._fit.variance.mean())
         self.importance_ = self._importance(best, kept)
         self.status_, self.n_iter_ = search.status, search.n_iter
@@ -301,7 +304,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _describe(self, best: Candidate, kept: Array) -> None:
         """The public numbers of a candidate for the columns that were kept."""
         n_columns = len(self._columns.varies)
-        self.kernel_, self.penalty_ = best.family.kernel(), best.ridge
+        self._family, self.penalty_ = best.unit, best.ridge
+        self.kernel_ = self._family.kernel()
         components = best.components
         self.components_ = np.zeros((n_columns, max(1, components.shape[1])))
         self.components_[kept, : components.shape[1]] = components
@@ -311,7 +315,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _importance(self, best: Candidate, kept: Array) -> Array:
         """Root mean square slopes; those of a column and its indicator count together."""
-        found = slopes(best.family, self._support, self._fit.coef) @ best.components.T
+        found = best.unit.slopes(self._support, self._fit.coef) @ best.components.T
         squares = np.mean(self._twins.together(found) ** 2, axis=(0, 1))
         sources = self._columns.sources()[kept]
         return np.sqrt(np.bincount(sources, squares, minlength=self.n_features_in_))
@@ -319,7 +323,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _store_nothing(self, Z: Array, Y: Array, kept: Array) -> None:
         """The metric where there is nothing to learn: equal weights, and a distance of about one between rows."""
         d = max(1, len(kept))
-        best = Candidate(FAMILIES[self.kernel or "Gaussian"], "isotropic", np.full(d, -0.5 * np.log(d)), 1.0)
+        best = Candidate(families_named(self.kernel or "Gaussian")[-1], "isotropic", np.full(d, -0.5 * np.log(d)), 1.0)
         self._describe(replace(best, log_weights=best.log_weights[: len(kept)]), kept)
         self._support = np.zeros((1, self.components_.shape[1]))
         n_targets = max(1, Y.shape[1])
@@ -332,6 +336,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _reason(self, best: Candidate, kept: Array, search: Search) -> str:
         """Why this metric, in a few sentences."""
         choice, shapes = search.choice, {"isotropic": "equal weights", "diagonal": "a weight for each column"}
+        if best.family.has_shares:
+            shapes["diagonal"] = "a weight and a share for each column"
         what = f"{best.family.name} with {shapes.get(best.shape, 'weights and a rotation of the columns')}"
         if not choice.splits:
             parts = [f"{what}: the distinct rows are too few to compare metrics."]
@@ -344,6 +350,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if best.shape != "isotropic":
                 parts[0] += f", {_percent(choice.error(choice.best(('isotropic',))))} with equal weights"
             parts[0] += "."
+            if search.likelier:
+                parts.append("The likelihood of all rows tells it from metrics that do as well on folds.")
             if not choice.finds_something:
                 parts.append("Nothing found: no metric predicts better than the mean.")
             elif choice.best() != (best.family.name, best.shape) and best.shape == "isotropic":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from mercer.arrays import Array
-from mercer.metrics.families import Family, Pairs
+from mercer.metrics.families import Family
+from mercer.metrics.tuning import TUNING
 
 # The least value of a quadratic form of the targets, which is zero where a constant explains them.
 _LEAST = 1e-12
@@ -17,7 +19,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Regression:
-    """Kernel ridge regression with an unpenalised constant, f(a) = offset + Σ_k coef_k exp(-r(a, a_k)).
+    """Kernel ridge regression with an unpenalised constant, f(a) = offset + Σ_k coef_k k(a, a_k).
 
     Attributes
     ----------
@@ -39,8 +41,9 @@ class ProfileLikelihood:
 
     F = 1/2 mean_c log((y_c - μ_c)ᵀ C (y_c - μ_c) / n) + 1/(2n) log det(K + s) + prior/n Σ_g (log w_g - mean log w)²
 
-    with K = exp(-r) of the rows x_j w_j (times a rotation R), C = (K + s)⁻¹, and the variance and the mean μ_c of each
-    target at their best values. Several targets share one kernel.
+    with the kernel matrix K of the rows x_j w_j (times a rotation R), C = (K + s)⁻¹, and the variance and the mean μ_c
+    of each target at their best values. Several targets share one kernel. Fractions of columns, where the family has
+    them, have a prior of twice its width.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ class ProfileLikelihood:
     Notes
     -----
     With S = dF/dK = 1/2 (C/n - mean_c α_c α_cᵀ / (y_c - μ_c)ᵀα_c), α = C (y - μ), the derivatives are dF/ds = tr S and
-    dF/dlog w_j = -Σ_ik S_ik K_ik dr_ik/dlog w_j. Cost n³ + n² d: a Cholesky factor, an inverse, and two passes over
+    dF/dlog w_j = Σ_ik S_ik dK_ik/dlog w_j. Cost n³ + n² d: a Cholesky factor, an inverse, and two passes over
     pairs. Memory: two n x n matrices. [Rasmussen2006]_, section 5.4.
     """
 
@@ -69,24 +72,25 @@ class ProfileLikelihood:
     ):
         self._X, self._Y, self._groups = X, Y, groups
         self._prior, self._rotation = prior, rotation
-        self._pairs = Pairs(family, len(X))
+        self._pairs = family.pairs(len(X))
         self.n_groups = int(groups.max(initial=-1)) + 1
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        """F and its gradient at theta, the logarithms of the weights and of the ridge."""
-        ridge = float(np.exp(theta[-1]))
-        B = self._X * np.exp(theta[:-1])[self._groups]
+        """F and its gradient at theta, the logarithms of the weights, of the shares if any, and of the ridge."""
+        ridge, logs = float(np.exp(theta[-1])), theta[:-1].reshape(-1, self.n_groups)
+        weights, *shares = np.exp(logs)[:, self._groups]
+        B = self._X * weights
         A = B if self._rotation is None else B @ self._rotation
-        self._pairs.fill(A)
+        self._pairs.fill(A, *shares)
         value, C, alpha, of_ridge = _evaluated(self._pairs, self._Y, ridge)
         n = len(self._Y)
         turned = B if self._rotation is None else A @ self._rotation.T
         of_columns = self._pairs.gradient(B, turned, C, alpha, 0.5 / n)
-        gradient = np.append(np.bincount(self._groups, of_columns, self.n_groups), of_ridge)
-        deviation = theta[:-1] - theta[:-1].mean()
-        value += self._prior / n * float(deviation @ deviation)
-        gradient[:-1] += 2.0 * self._prior / n * deviation
-        return value, gradient
+        of_groups = [np.bincount(self._groups, row, self.n_groups) for row in np.atleast_2d(of_columns)]
+        deviations = logs - logs.mean(axis=1, keepdims=True)
+        priors = self._prior * np.array([[1.0], [TUNING.prior_of_shares]])[: len(logs)]
+        value += float(np.sum(priors * deviations**2)) / n
+        return value, np.append(of_groups + 2.0 / n * priors * deviations, of_ridge)
 
 
 class ScaleLikelihood:
@@ -106,7 +110,7 @@ class ScaleLikelihood:
     """
 
     def __init__(self, family: Family, A: Array, Y: Array):
-        self._Y, self._pairs = Y, Pairs(family, len(A))
+        self._Y, self._pairs = Y, family.pairs(len(A))
         self._pairs.fill(A)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
@@ -117,7 +121,7 @@ class ScaleLikelihood:
         return value, np.array([self._pairs.scale_gradient(factor, C, alpha, 0.5 / len(self._Y)), of_ridge])
 
 
-def _evaluated(pairs: Pairs, Y: Array, ridge: float) -> tuple[float, Array, Array, float]:
+def _evaluated(pairs: Any, Y: Array, ridge: float) -> tuple[float, Array, Array, float]:
     """F without its prior; C below its diagonal and alpha, of which S is made; and dF/dlog s.
 
     The kernel matrix of the pairs is overwritten.
@@ -136,26 +140,26 @@ def _evaluated(pairs: Pairs, Y: Array, ridge: float) -> tuple[float, Array, Arra
 
 def regression(family: Family, A: Array, Y: Array, ridge: float) -> Regression:
     """Kernel ridge regression on rows A of a metric."""
-    pairs = Pairs(family, len(A))
+    pairs = family.pairs(len(A))
     pairs.fill(A)
     np.fill_diagonal(pairs.K, 1.0 + ridge)
     factor = _checked(dpotrf(pairs.K.T, lower=0, clean=0, overwrite_a=1))
     return _regression(_checked(dpotrs(factor, np.column_stack([np.ones(len(Y)), Y]), lower=0)), Y)
 
 
-def left_out_error(family: Family, A: Array, coef: Array, ridge: float) -> float:
-    """Mean squared error of predicting each row from all others, by the coefficients of their regression.
+def left_out_residuals(family: Family, A: Array, coef: Array, ridge: float) -> Array:
+    """Errors of predicting each row from all others, by the coefficients of their regression.
 
-    The residuals are coef_i / P_ii, with P = C - C11ᵀC / 1ᵀC1.
+    They are coef_i / P_ii, with P = C - C11ᵀC / 1ᵀC1.
     """
-    pairs = Pairs(family, len(A))
+    pairs = family.pairs(len(A))
     pairs.fill(A)
     np.fill_diagonal(pairs.K, 1.0 + ridge)
     factor = _checked(dpotrf(pairs.K.T, lower=0, clean=0, overwrite_a=1))
     of_constant = _checked(dpotrs(factor, np.ones(len(A)), lower=0))
     C = _checked(dpotri(factor, lower=0, overwrite_c=1))
     P = np.diagonal(C) - of_constant**2 / of_constant.sum()
-    return float(np.mean((coef / P[:, None]) ** 2))
+    return np.asarray(coef / P[:, None])
 
 
 def _regression(solution: Array, Y: Array) -> Regression:

@@ -44,7 +44,7 @@ def _distances(columns, i, n, kind, r):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always", **_COMPILE)
-def _entries_of_s(C, alpha, share, i, g):  # type: ignore[no-untyped-def]
+def entries_of_s(C, alpha, share, i, g):  # type: ignore[no-untyped-def]
     """Write S_ik = share C_ik - Σ_c alpha_ci alpha_ck of row i and all rows k before it."""
     inverse = C[i]
     for k in range(i):
@@ -83,7 +83,7 @@ def add_scale_gradient(start, stop, factor, R, C, alpha, share, sums):  # type: 
     g = np.empty(stop)
     for i in range(start, stop):
         r = R[i]
-        _entries_of_s(C, alpha, share, i, g)
+        entries_of_s(C, alpha, share, i, g)
         total = 0.0
         for k in range(i):
             scaled = factor * r[k]
@@ -104,7 +104,7 @@ def add_gradient(columns, turned, start, stop, kind, R, C, alpha, share, sums): 
     g = np.empty(stop)
     for i in range(start, stop):
         r = R[i]
-        _entries_of_s(C, alpha, share, i, g)
+        entries_of_s(C, alpha, share, i, g)
         for k in range(i):
             g[k] *= power_of_two(-_LOG2_E * r[k])
         if kind == EUCLIDEAN:

@@ -16,6 +16,17 @@ class Tuning:
         free: below the least one accuracy gains nothing, and conjugate gradients take very long.
     least_log_weight, largest_log_weight : float
         Bounds of the logarithms of weights of standardised columns.
+    least_log_share, largest_log_share : float
+        Bounds of the logarithms of fractions of columns.
+    prior_of_shares : float
+        Strength of the prior of shares in units of that of weights.
+    alike_columns, flat_ridge : float
+        Where shares are learned, their sum at the start is that of so many columns at most, with this ridge.
+    clear_majority : float
+        Standard errors by which more than half of the rows must be predicted better where the likelihood chooses.
+    promising : float
+        Sums over sets of columns, learned on few rows, are learned on more if their error is not larger than the best
+        one times this.
     tol : float
         L-BFGS ends where a step lowers the objective per row by less than this.
     start_rows, few_rows : int
@@ -50,7 +61,8 @@ class Tuning:
     least_gain : float
         Share by which a rotation must lower the error to be kept.
     unclear : float
-        Ridges whose log-likelihood is less by no more than this are as likely as the best, where nothing was found.
+        Ridges whose log-likelihood is less by no more than this are as likely as the best, where nothing was found; so
+        are metrics that are learned on all rows.
     most_columns : int
         With more columns diagonal metrics use those with the largest marginal relevance.
     n_bins : int
@@ -61,6 +73,13 @@ class Tuning:
     largest_ridge: float = 1e2
     least_log_weight: float = -14.0
     largest_log_weight: float = 5.0
+    least_log_share: float = -12.0
+    largest_log_share: float = 7.0
+    prior_of_shares: float = 0.25
+    alike_columns: float = 8.0
+    flat_ridge: float = 1e-2
+    clear_majority: float = 2.0
+    promising: float = 1.3
     tol: float = 2e-5
     start_rows: int = 300
     few_rows: int = 500

@@ -174,6 +174,7 @@ MACHINES = [
     ("y", put("machine.kernel_.width", 10**400), "width of its Gaussian must be a positive number, and is 1000"),
     ("y", put("machine.kernel_", Anova([1.0, "all"])), "share of its Anova must be 2 positive numbers"),
     ("y", put("machine.kernel_", Anova(width=[1.0])), "width of its Anova must be 2 positive numbers"),
+    ("y", put("machine.kernel_", Anova(nu=2.5)), "nu of its Anova must be 0.5 or 1.5, and is 2.5"),
     ("y", put("machine.kernel_", Anova([0.1, 2.0])), None),
     ("y", put("band.margin_", float("nan")), "margin_ of its QuantileBand must be a number, and is nan"),
     ("y", put("band.upper_", None), "upper_ of its QuantileBand must be SupportVectorRegressor, and is NoneType"),

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array
+from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.gtm.grid_mixture import GridMixture
 from mercer.manifolds.latent.kernels import check_latent_kernel, default_kernel
 from mercer.manifolds.latent.known_rows import check_known_rows
@@ -167,7 +168,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         precisions = np.zeros(features.shape[1])
         precisions[: basis.n_features] = float(self.penalty) / scale
         mixture = GridMixture(features, precisions, _LEAST_VARIANCE * scale)
-        offset = np.nanmean(X, axis=0)
+        offset = column_means(ArrayRows(X))
         previous = getattr(self, "_coefficients", None)
         if self.warm_start and previous is not None and previous.shape == (features.shape[1], X.shape[1]):
             W, variance, self.init_ = previous.copy(), self.noise_variance_, "warm_start"

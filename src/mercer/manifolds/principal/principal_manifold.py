@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array
+from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
@@ -231,7 +232,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = validate_data(self, X, ensure_min_samples=2 if reset else 1, **options)
         check_known_rows(X, OWNER, "manifold", training=reset)
         if reset:
-            self._origin = np.nanmean(X, axis=0, dtype=np.float64)
+            self._origin = column_means(ArrayRows(X))
         return np.asarray(X)
 
     def _centred(self, X: Array) -> Array:

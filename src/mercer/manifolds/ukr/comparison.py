@@ -23,9 +23,6 @@ from mercer.manifolds.ukr.tuning import DESCENTS
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.running import Run, Status, Step, Stopping
 
-# A short descent ends early when it gains less than this.
-_TOL = 1e-4
-
 
 def brought_near(settings: Settings, problem: Evaluated, Z: Array, value: float) -> tuple[Array, float]:
     """Points whose pieces are brought near each other, and the objective there.
@@ -135,7 +132,8 @@ class Comparison:
         before = self.descended.get(name, LatentFit(self.placed[name], np.inf, [np.inf], 0, Status.MAX_ITER))
         if before.n_iter >= n_iter or before.status != Status.MAX_ITER:
             return
-        run = Run[Array](Stopping(_TOL, n_iter - before.n_iter, patience=DESCENTS.patience), name)
+        stopping = Stopping(self._settings.tuning.tol_of_starts, n_iter - before.n_iter, patience=DESCENTS.patience)
+        run = Run[Array](stopping, name)
         for step in Rprop().steps(self._lists(self.scaled[name].scales) if fast else problem, before.Z):
             ended = run.see(step)
             if run.n_iter:

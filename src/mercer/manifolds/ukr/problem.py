@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.hosts import ArrayRows
 from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity, LatentDensity, density_kernel_of
 from mercer.manifolds.ukr.gaussian import Evaluation
 from mercer.manifolds.ukr.shared_numba import TIE
@@ -17,9 +18,6 @@ from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_count
-
-# Numbers in the squared distances of a block of rows, while a solution is checked.
-_BLOCK = 2**20
 
 
 class Evaluator(Protocol):
@@ -192,25 +190,27 @@ class LatentProblem(Evaluated):
             Values that are claimed; the last one is that of the points.
         """
         U = self.density.unrolled(Z)
-        errors, totals, n_isolated = np.empty(len(U)), np.empty(len(U)), 0
-        height = max(1, _BLOCK // len(U))
-        for start in range(0, len(U), height):
-            rows = np.arange(start, min(start + height, len(U)))
+
+        def of_block(rows: Array) -> tuple[Array, Array, Array]:
             squares = np.sum((U[rows, None] - U) ** 2, axis=2)
-            totals[rows] = self.density_kernel.profile(squares).sum(axis=1)
+            totals = self.density_kernel.profile(squares).sum(axis=1)
             squares[np.arange(len(rows)), rows] = np.inf
             if self.n_excluded:
                 radii = np.partition(squares, self.n_excluded - 1, axis=1)[:, self.n_excluded - 1] * TIE
-                left = squares > radii[:, None]
-                left &= np.isfinite(squares)
+                left = (squares > radii[:, None]) & np.isfinite(squares)
                 squares[~left & left.any(axis=1, keepdims=True)] = np.inf
-            n_isolated += int(np.sum(squares.min(axis=1) >= self.density_kernel.reach**2))
-            errors[rows] = self.targets.errors_of(self.density_kernel.relative(squares), rows)
+            isolated = squares.min(axis=1) >= self.density_kernel.reach**2
+            return self.targets.errors_of(self.density_kernel.relative(squares), rows), totals, isolated
+
+        rows = ArrayRows(np.arange(len(U)), height=max(1, self.tuning.checked // len(U)))
+        errors, totals, isolated = rows.map(of_block)
         value, least = float(errors.mean()), float(totals.min() / len(U))
         claimed = history[-1] if len(history) else value
         deviation = abs(value - claimed) / max(value, np.finfo(np.float64).tiny)
         monotone = bool(np.all(np.diff(history) <= 0.0))
-        return LatentCheck(value, deviation, monotone, n_isolated, least, least >= self.least_density * (1 - 1e-9))
+        return LatentCheck(
+            value, deviation, monotone, int(isolated.sum()), least, least >= self.least_density * (1 - 1e-9)
+        )
 
 
 class PairEvaluator:

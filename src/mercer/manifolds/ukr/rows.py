@@ -14,9 +14,8 @@ from mercer.components import KernelPCA, fixed_point_preimages
 from mercer.kernels import Kernel, Precomputed, distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
+from mercer.manifolds.ukr.tuning import TUNING
 
-# Leading components that starts are found and roughly scaled on: all of them may be as many as rows.
-_LEADING = 60
 # Negative eigenvalues of a centred Gram matrix that are rounding, as a share of the largest.
 _ROUNDING = 1e-8
 
@@ -131,10 +130,10 @@ class FeatureRows:
 
     def part(self, some: Array) -> tuple[Array, Targets, Targets]:
         """Leading components of some of the points, their targets in feature space, and these components as targets."""
-        leading = np.ascontiguousarray(self.points[some, :_LEADING])
+        leading = np.ascontiguousarray(self.points[some, : TUNING.leading])
         whole = len(some) == len(self.points)
         targets = self.targets if whole else feature_targets(self.gram[np.ix_(some, some)])
-        return leading, targets, targets if self.points.shape[1] <= _LEADING else data_targets(leading)
+        return leading, targets, targets if self.points.shape[1] <= TUNING.leading else data_targets(leading)
 
     def against(self, X: Any) -> Array:
         """Values of the kernel between rows and training rows."""

@@ -12,6 +12,7 @@ from mercer.graphs import NeighbourSearch
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.fast_maps import manifold_coordinates
+from mercer.manifolds.ukr.tuning import TUNING
 
 # Numbers of neighbours that the graphs of each method are tried with.
 NEIGHBOURS: dict[str, tuple[int, ...]] = {
@@ -23,8 +24,6 @@ NEIGHBOURS: dict[str, tuple[int, ...]] = {
 # The start of many rows: a soft manifold, if it is clearly better than the others.
 MANIFOLD = "manifold"
 FAST = ("pca", MANIFOLD, "isomap-12")
-# Neighbours that a row without coordinates is put between.
-_BETWEEN = 5
 
 
 def candidate_names(init: str) -> list[str]:
@@ -84,7 +83,7 @@ def candidates(Y: Array, space: LatentSpace, names: Sequence[str], rng: Any) -> 
 def spread(Y: Array, some: Array, coordinates: Array, space: LatentSpace) -> Array:
     """Coordinates of all rows in the box from those of some: means over the nearest of these, the near ones most."""
     others = np.setdiff1d(np.arange(len(Y)), some)
-    distances, nearest = NeighbourSearch(Y[some]).of(Y[others], _BETWEEN)
+    distances, nearest = NeighbourSearch(Y[some]).of(Y[others], TUNING.between)
     weights = 1.0 / np.maximum(distances, 1e-12 * distances.max() + np.finfo(np.float64).tiny)
     weights /= weights.sum(axis=1, keepdims=True)
     Z = np.empty((len(Y), space.n_dims))

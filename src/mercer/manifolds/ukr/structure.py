@@ -7,12 +7,11 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
+from mercer.hosts import ArrayRows
 from mercer.kernels import distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.density_kernels import LatentDensity
-
-# Rows whose weights are in memory at the same time.
-_BLOCK = 500
+from mercer.manifolds.ukr.tuning import PASSES
 
 
 def common_share(Y: Array, Z: Array, density: LatentDensity) -> float:
@@ -91,13 +90,15 @@ def n_excluded_for(share: float, most: int) -> int:
 
 def _left_out(Y: Array, Z: Array, some: Array, density: LatentDensity) -> Array:
     """f_(-i)(z_i) of some rows i; the rows themselves where no other is within reach."""
-    F = Y[some]
-    for start in range(0, len(some), _BLOCK):
-        rows = some[start : start + _BLOCK]
+
+    def estimates(rows: Array, own: Array) -> Array:
         W = density.weights(Z[rows], Z).T
         W = W.toarray() if sparse.issparse(W) else np.array(W)
         W[np.arange(len(rows)), rows] = 0.0
         totals = W.sum(axis=1)
         reached = totals > np.finfo(np.float64).tiny
-        F[start : start + _BLOCK][reached] = (W[reached] @ Y) / totals[reached, None]
-    return F
+        F = own.copy()
+        F[reached] = (W[reached] @ Y) / totals[reached, None]
+        return F
+
+    return np.asarray(ArrayRows(some, Y[some], height=PASSES.residuals).map(estimates))

@@ -64,7 +64,7 @@ class Surface:
         """f(z) of latent points, (M, d); where none is within reach of the kernel, the nearest row."""
         tuning = self._tuning
         height = tuning.sparse_images if self.density.kernel.ends else max(1, tuning.images // len(self.Z))
-        return np.concatenate([self._images(Z[start : start + height]) for start in range(0, len(Z), height)])
+        return np.asarray(ArrayRows(Z, height=height).map(self._images))
 
     def filled(self, Y: Array, Z: Array) -> Array:
         """Rows whose missing entries are those of the images of their latent points."""

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
 from mercer.arrays import Array
+from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.ukr.shared_numba import NOTHING
 
 # Directions of less than this share of the largest extent are rounding.
@@ -179,12 +180,9 @@ def data_targets(Y: Any) -> Targets:
     array([4., 0., 4.])
     """
     Y = np.asarray(Y, dtype=np.float64)
-    observed = ~np.isnan(Y)
-    counts = observed.sum(axis=0)
-    means = np.divide(np.where(observed, Y, 0.0).sum(axis=0), counts, out=np.zeros(Y.shape[1]), where=counts > 0)
-    Y = Y - means
+    means = column_means(ArrayRows(Y))
+    observed, kept, Y = ~np.isnan(Y), ~np.isnan(means), Y - means
     if not observed.all():
-        kept = counts > 0
         return VectorTargets(np.where(observed, Y, 0.0)[:, kept], observed[:, kept])
     return _from_vectors(_principal(Y))
 
@@ -238,7 +236,7 @@ def _principal(Y: Array) -> Array:
     """Centred rows in their principal components, without null directions."""
     if Y.shape[1] > len(Y):
         Y = np.linalg.qr(Y.T)[1].T
-    turned = Y @ np.linalg.eigh(Y.T @ Y)[1][:, ::-1]
+    turned = Y @ np.linalg.eigh(ArrayRows(Y).reduce(lambda block: block.T @ block))[1][:, ::-1]
     extents = np.linalg.norm(turned, axis=0)
     return turned[:, extents > _NULL * extents.max(initial=0.0) * np.sqrt(len(Y))]
 

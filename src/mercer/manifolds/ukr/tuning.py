@@ -48,6 +48,13 @@ class Tuning:
         Factor by which pieces that are brought near each other may raise the objective (`benchmarks/ukr.py oil`).
     most_moves : int
         Most passes that move isolated points to others, since a pass can isolate others (`benchmarks/ukr.py large`).
+    leading : int
+        Leading components in feature space that starts are found and roughly scaled on: all may be as many as rows
+        (`benchmarks/ukr.py oil`).
+    between : int
+        Neighbours in the sample that a row without coordinates is put between (`benchmarks/ukr.py large`).
+    tol_of_starts : float
+        Short descents end when twenty iterations gain less than this share (`benchmarks/ukr.py oil`).
     """
 
     max_iter: int = 500
@@ -66,6 +73,9 @@ class Tuning:
     clearly: float = 0.9
     little_worse: float = 1.05
     most_moves: int = 5
+    leading: int = 60
+    between: int = 5
+    tol_of_starts: float = 1e-4
 
 
 @dataclass(frozen=True)
@@ -127,6 +137,10 @@ class PassTuning:
     images, sparse_images : int
         Pairs of latent and training points that are weighed at once by a surface; points, where most pairs have no
         weight.
+    residuals : int
+        Rows whose weights are in memory at the same time, for their residuals.
+    checked : int
+        Numbers in the squared distances of a block of rows, while a solution is checked.
     """
 
     block: int = 2**18
@@ -145,6 +159,8 @@ class PassTuning:
     list_strips: int = 4
     images: int = 2**21
     sparse_images: int = 2**13
+    residuals: int = 500
+    checked: int = 2**20
 
 
 @dataclass(frozen=True)

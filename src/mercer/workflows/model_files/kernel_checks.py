@@ -8,7 +8,7 @@ from typing import Any
 from mercer.kernels import Anova, Exponential, Gaussian, Linear, Periodized, Polynomial, ProductLaplace
 from mercer.kernels.algebra import OnColumns, Product
 from mercer.workflows.model_files.archives import Refused
-from mercer.workflows.model_files.values import attribute, is_number, number, part, whole
+from mercer.workflows.model_files.values import attribute, equal, is_number, number, part, whole
 
 _LARGEST_DEGREE = 20
 
@@ -28,6 +28,7 @@ def _gaussian(kernel: Any, n_columns: int) -> None:
 def _anova(kernel: Anova, n_columns: int) -> None:
     _per_column(kernel, "share", n_columns)
     _per_column(kernel, "width", n_columns)
+    equal(kernel, "nu", 0.5, 1.5)
 
 
 def _per_column(kernel: Any, name: str, n_columns: int) -> None:
