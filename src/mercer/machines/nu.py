@@ -76,20 +76,15 @@ class NuSupportVectorRegressor(Regressor):
         verbose: bool = False,
         callback: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.nu = nu
         self.C = C
         self.regularizer = regularizer
         self.parametric = parametric
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""
@@ -189,18 +184,13 @@ class NuSupportVectorClassifier(Classifier):
         callback: Any = None,
         random_state: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.nu = nu
         self.probability = probability
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -260,7 +250,7 @@ class NuSupportVectorClassifier(Classifier):
         if self.nu > largest * (1.0 + EQUAL):
             raise ValueError(
                 f"nu of NuSupportVectorClassifier must be at most {largest:.4g}, twice the share of the smaller side "
-                f"where class {self.classes_[k]} is told from the rest, got {self.nu!r}; lower nu."
+                f"where class {self.classes_[k]} is separated from the rest, got {self.nu!r}; lower nu."
             )
 
     def _program(self, program: KernelProgram) -> KernelProgram:

@@ -247,7 +247,7 @@ def _doubt(chosen: DateFormat, texts: pl.Series, found: pl.Series) -> str:
     if not open_century.any():
         return ""
     return (
-        f'the century of dates such as "{str(texts.filter(open_century)[0]).strip()}" cannot be told; write years with '
+        f'the century of dates such as "{str(texts.filter(open_century)[0]).strip()}" is unclear; write years with '
         "four digits"
     )
 

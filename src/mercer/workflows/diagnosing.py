@@ -77,12 +77,12 @@ class DiagnosisResult:
         """What is the case, and what to do: by held-out rows."""
         if self.has_few_rows:
             return (
-                f"with {len(self.problem.X)} rows it cannot be told whether there is anything to learn: {_FEWEST_ROWS} "
+                f"with {len(self.problem.X)} rows it is unclear whether there is anything to learn: {_FEWEST_ROWS} "
                 "or more are needed to hold some out"
             )
         if self.judged is None:
             return (
-                "the work was stopped before held-out rows were asked: it cannot be told yet what is complex, and what "
+                "the work was stopped before the check on held-out rows: it is not known yet what is complex, and what "
                 "is noise"
             )
         return self.judged.text
