@@ -190,8 +190,8 @@ class LearningProblem:
             far_ones = counted(int(far.sum()), "number is", "numbers are")
             warned.append(
                 f"{target}: {far_ones} farther from the median than {FENCE:.0f} times the distance of the quartiles, "
-                f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are computed without such rows, which would hide "
-                "all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
+                f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are computed without such rows, which would "
+                "hide all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
                 "mistakes?"
             )
         return cls(table, schema, learned, X, y, far, rows, [*table.notes, *notes], warned)
