@@ -127,7 +127,7 @@ def compare_bounds():
             rows.append(found)
         means, errors = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(N_SEEDS)
         cells = "  ".join(f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means, errors, strict=True))
-        print(f"{rho:11.2f}  {-0.5 * np.log(1 - rho**2):11.4f}  {cells}", flush=True)
+        print(f"{rho:11.2f}  {0.0 - 0.5 * np.log(1 - rho**2):11.4f}  {cells}", flush=True)
 
 
 def probe(Z, y, Z_test, y_test):

@@ -11,6 +11,7 @@ from mercer.capacity import (
     kl_inverse,
     pac_bayes_bound,
     samples_for_promise,
+    samples_to_confirm,
 )
 
 
@@ -36,6 +37,12 @@ def test_rows_to_hold_out(error, rows):
     assert samples_for_promise(error, 0.05) == rows
     n = samples_for_promise(error, 0.05, n_errors=4)
     assert binomial_bound(4, n, 0.05) <= error < binomial_bound(4, n - 1, 0.05)
+
+
+def test_rows_that_confirm_an_error():
+    n = samples_to_confirm(0.1, 0.05, margin=0.02)
+    assert binomial_bound(int(np.ceil(0.1 * n)), n, 0.05) <= 0.12
+    assert samples_to_confirm(0.1, 0.05, margin=0.05) < n < samples_to_confirm(0.1, 0.01, margin=0.02)
 
 
 def test_compression_of_nothing_is_the_test_of_all_rows():
@@ -115,6 +122,8 @@ def test_guarantees_hold_in_simulation():
         (lambda: binomial_bound(0, 0, 0.1), "n_held_out of binomial_bound must be a whole number >= 1"),
         (lambda: binomial_bound(-1, 5, 0.1), "n_errors of binomial_bound must be a whole number >= 0"),
         (lambda: samples_for_promise(1.5, 0.1), "error of samples_for_promise must be a number between 0 and 1"),
+        (lambda: samples_to_confirm(0.99, 0.1, margin=0.02), "error \\+ margin of samples_to_confirm must be below 1"),
+        (lambda: samples_to_confirm(0.1, 0.1, margin=0.0), "margin of samples_to_confirm must be a number > 0"),
         (lambda: compression_bound(11, 0, 10, 0.1), "n_support of compression_bound must be at most n_samples = 10"),
         (lambda: kl_inverse(2.0, 0.1), "q of kl_inverse must be a number from 0 to 1"),
         (lambda: kl_inverse(0.2, -0.1), "c of kl_inverse must be a number >= 0"),
@@ -124,7 +133,7 @@ def test_guarantees_hold_in_simulation():
         (lambda: bernstein_bound([np.nan], 0.1, width=1.0), "losses of bernstein_bound must be finite numbers"),
         (lambda: bernstein_bound([0.1], 0.1, width=0.0), "width of bernstein_bound must be a number > 0"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):

@@ -17,6 +17,8 @@ from mercer import (
     SupportVectorRegressor,
 )
 from mercer.capacity import leave_one_out
+from mercer.capacity.fitted import Signed
+from mercer.capacity.span import span_residuals
 from mercer.kernels import Gaussian, Multiquadric, Polynomial, Precomputed, ThinPlate
 from mercer.losses import (
     EpsilonInsensitive,
@@ -302,3 +304,37 @@ def test_path_of_machines_with_a_margin_equals_refits(nu):
     path, refits = (leave_one_out(region, X, method=method) for method in ("path", "refit"))
     np.testing.assert_allclose(path.predictions, refits.predictions, atol=1e-5)
     assert path.error >= np.mean(region.decision_function(X) < -1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_units_of_targets_and_kernels_do_not_matter(scale):
+    plain = SupportVectorRegressor(KERNEL, loss=Huber(0.1)).fit(X[:30], Y[:30])
+    scaled = SupportVectorRegressor(KERNEL, loss=Huber(0.1 * scale), C=scale).fit(X[:30], scale * Y[:30])
+    for method in ("span", "path"):
+        expected = leave_one_out(plain, X[:30], Y[:30], method=method).predictions
+        found = leave_one_out(scaled, X[:30], scale * Y[:30], method=method).predictions
+        np.testing.assert_allclose(found / scale, expected, atol=1e-6)
+    other = SupportVectorRegressor(scale * KERNEL, loss=Huber(0.1), C=1.0 / scale).fit(X[:30], Y[:30])
+    found = leave_one_out(other, X[:30], Y[:30], method="path").predictions
+    np.testing.assert_allclose(found, leave_one_out(plain, X[:30], Y[:30], method="path").predictions, atol=1e-6)
+
+
+def test_rows_that_are_all_there_twice():
+    twice, labels_twice = np.vstack([X[:30]] * 2), np.tile(LABELS[:30], 2)
+    machine = SupportVectorClassifier(KERNEL, C=100.0).fit(twice, labels_twice)
+    path, refits = (leave_one_out(machine, twice, labels_twice, method=method) for method in ("path", "refit"))
+    np.testing.assert_allclose(path.predictions, refits.predictions, atol=1e-6)
+
+
+def test_two_rows():
+    for method in ("span", "path"):
+        both = SupportVectorClassifier(KERNEL).fit(X[:2], [0, 1])
+        assert leave_one_out(both, X[:2], [0, 1], method=method).error == 1.0
+
+
+def test_matrices_that_are_not_positive_are_refused():
+    (part,) = fitted().programs(X, Y)
+    signed = Signed.of(part)
+    signed.block = lambda rows, columns: -np.eye(len(rows), len(columns))
+    with pytest.raises(ValueError, match="must be positive definite for their span, got one that is not; take"):
+        span_residuals(signed)

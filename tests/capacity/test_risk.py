@@ -138,7 +138,8 @@ def test_guarantees_of_machines_hold_in_simulation():
             violated[name] += bounds[name].value < error
     allowed = delta + 3.0 * np.sqrt(delta * (1.0 - delta) / n_draws)
     assert all(count / n_draws <= allowed for count in violated.values()), violated
-    assert 0.03 * n_draws < violated["held-out rows"], "the binomial bound is tight"
+    # Of 40 rows few errors are expected: the next smaller count already gives a bound that holds.
+    assert 0.01 * n_draws < violated["held-out rows"], "the binomial bound is tight but for the steps of counts"
 
 
 @pytest.mark.parametrize(

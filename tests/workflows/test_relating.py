@@ -90,6 +90,16 @@ def test_many_rows_are_drawn(monkeypatch):
     assert "100 of 150 rows were drawn." in result.notes
 
 
+def test_columns_of_noise_do_not_hide_what_is_shared():
+    rng = np.random.default_rng(0)
+    t, noise = rng.normal(size=1500), rng.normal(size=(1500, 16))
+    columns = {f"n{i}": noise[:, i] for i in range(16)}
+    frame = pl.DataFrame({**columns, "t": t, "y": np.cos(2 * t) + 0.3 * rng.normal(size=1500)})
+    result = relate(PairedTables.read(table_from_frame(frame), columns=["y", *[f"n{i}" for i in range(8)]]))
+    assert result.directions[0].left[0][0] == "t"
+    assert result.bound.value > 0.03 + 2 * result.bound.standard_error
+
+
 def test_a_bound_near_its_ceiling_is_told():
     t = np.random.default_rng(0).normal(size=100)
     table = table_from_frame(pl.DataFrame({"a": t, "b": t**3 + t}))

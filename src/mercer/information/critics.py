@@ -66,6 +66,8 @@ class KernelCritic(PairEstimator):
         Θ; the constants are last.
     penalty_ : float
         λ that was used.
+    validation_ : float
+        The bound, less its standard error, by which the penalty was chosen; NaN if it was given.
     gap_ : float
         The certificate: the penalised bound on the training rows is at most this far below the best, in nats.
     objective_ : float
@@ -134,9 +136,10 @@ class KernelCritic(PairEstimator):
         start = np.zeros((F.shape[1], G.shape[1]))
         if self.warm_start and getattr(self, "coef_", start[:0]).shape == start.shape:
             start = self.coef_
-        interrupted = False
+        interrupted, self.validation_ = False, float("nan")
         if self.penalty == "auto":
-            self.penalty_, interrupted = self._chosen_penalty(F, G, replace(stopping, callback=None, verbose=False))
+            quiet = replace(stopping, callback=None, verbose=False)
+            self.penalty_, self.validation_, interrupted = self._chosen_penalty(F, G, quiet)
         else:
             self.penalty_ = float(self.penalty)
         if interrupted:
@@ -200,25 +203,27 @@ class KernelCritic(PairEstimator):
             raise ValueError(f'penalty of {owner} must be "auto" or a number > 0, got {self.penalty!r}; try 1e-3.')
         return replace(Stopping.of(self), tol=-1.0)
 
-    def _chosen_penalty(self, F: Array, G: Array, stopping: Stopping) -> tuple[float, bool]:
-        """The penalty with the largest bound on held-out rows, from a path of warm starts; whether it was cut short."""
+    def _chosen_penalty(self, F: Array, G: Array, stopping: Stopping) -> tuple[float, float, bool]:
+        """The penalty with the largest bound on held-out rows, from a path of warm starts.
+
+        And that bound, and whether the path was cut short.
+        """
         n_held_out = max(2, int(_HELD_OUT * len(F)))
         train, test = slice(n_held_out, None), slice(n_held_out)
         if len(F) - n_held_out < 2:
-            return float(_PENALTIES[0]), False
+            return float(_PENALTIES[0]), float("nan"), False
         held_out = _batches(F[test], G[test], self.batch_size)
-        theta, values = np.zeros((F.shape[1], G.shape[1])), []
+        theta, values, interrupted = np.zeros((F.shape[1], G.shape[1])), [], False
         for penalty in _PENALTIES:
             program = _Program.of(self.objective, F[train], G[train], self.batch_size, float(penalty))
             run = maximised(program, theta, stopping, max(self.tol, 1e-3))
             theta = run.state
             found = BOUNDS[self.objective](_critic(*held_out, theta))
             values.append(np.nan_to_num(found.value - found.standard_error, nan=found.value))
-            if run.status == Status.INTERRUPTED:
-                return float(_PENALTIES[int(np.argmax(values))]), True
-            if len(values) - 1 - int(np.argmax(values)) >= _PATIENCE:
+            interrupted = run.status == Status.INTERRUPTED
+            if interrupted or len(values) - 1 - int(np.argmax(values)) >= _PATIENCE:
                 break
-        return float(_PENALTIES[int(np.argmax(values))]), False
+        return float(_PENALTIES[int(np.argmax(values))]), float(max(values)), interrupted
 
 
 class _Features(NamedTuple):

@@ -16,6 +16,7 @@ from mercer.metrics import LearnedMetric
 from mercer.metrics.choice import Split
 from mercer.relevance import LearningCurve, RelevantDimensions
 from mercer.relevance.labels import Labels
+from mercer.running import raise_if_interrupted, unless_interrupted
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.targets import LearningProblem
 from mercer.workflows.held_out import MOST_FACTORED, MOST_FITTED, HeldOut, held_out_losses, splits
@@ -146,10 +147,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     family = [Gaussian(float(width)) for width in widths_for(some, _WIDTHS)[::_FEW]]
     model = RelevantDimensions(family, task=problem.target.task).fit(some, problem.y[rows])
     result = DiagnosisResult(problem, model, rows, list(problem.notes))
-    try:
-        return _with_metric(result, seed, stages)
-    except KeyboardInterrupt:
-        return replace(result, partial=True)
+    return unless_interrupted(lambda: _with_metric(result, seed, stages), lambda: replace(result, partial=True))
 
 
 def _near(problem: LearningProblem) -> LearningProblem:
@@ -199,8 +197,7 @@ def _learned(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a search that was interrupted is not used
         metric.fit(problem.X[rows], problem.y[rows])
-    if metric.status_ == "interrupted":
-        raise KeyboardInterrupt
+    raise_if_interrupted(metric.status_)
     return metric
 
 

@@ -11,6 +11,7 @@ from mercer.losses import Loss, Quantile
 from mercer.machines import QuantileBand, SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.bands import folds_to_fit
 from mercer.machines.classifier import N_FOLDS
+from mercer.running import Status, unless_interrupted
 from mercer.solvers import Iterate
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
@@ -90,7 +91,7 @@ class Fitter:
         machine = machine_for(self._n_rows, machine).fit(A, y)
         if self._first is not None and self._target.classes is not None and _knows_all_classes(self._first):
             set_calibration(machine, self._first.machine.calibration_)
-        self.stopped = "interrupted" in np.ravel(machine.status_)
+        self.stopped = Status.INTERRUPTED in np.ravel(machine.status_)
         model = self._model(machine, None if self.stopped else self._fitted_band(course, A, y), X)
         self._first = self._first or model
         return model
@@ -122,11 +123,9 @@ class Fitter:
             self._parts.choice.kernel, coverage=self._band, C=weight, tol=_TOL, calibrate=True, callback=course,
             random_state=self._seed,
         )  # fmt: skip
-        try:
-            return machine_for(self._n_rows, band).fit(A, y)
-        except KeyboardInterrupt:
-            self.stopped = True
-            return None
+        found = unless_interrupted(lambda: machine_for(self._n_rows, band).fit(A, y), lambda: None)
+        self.stopped = self.stopped or found is None
+        return found
 
     def _model(self, machine: Any, band: Any, X: Array) -> MachineModel:
         without_callbacks([machine] if band is None else [machine, band])

@@ -16,6 +16,7 @@ from mercer.metrics import LearnedMetric
 from mercer.metrics.choice import Split, shuffled
 from mercer.relevance import LearningCurve
 from mercer.relevance.labels import Labels
+from mercer.running import Status, raise_if_interrupted
 from mercer.tables.targets import LearningProblem
 from mercer.workflows.rivals import boosted_trees_values
 
@@ -161,9 +162,8 @@ def _solved(metric: LearnedMetric, A: Array, Y: Array) -> KernelRidge | None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(A, Y)
     statuses = set(np.ravel(machine.status_))
-    if "interrupted" in statuses:
-        raise KeyboardInterrupt
-    return machine if statuses == {"optimal"} else None
+    raise_if_interrupted(*statuses)
+    return machine if statuses == {Status.OPTIMAL} else None
 
 
 def _of_guessing(labels: Labels, part: Split) -> Array:

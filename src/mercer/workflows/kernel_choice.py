@@ -12,6 +12,7 @@ from mercer.kernels import Exponential, Gaussian, Kernel, Linear, Polynomial, wi
 from mercer.machines import KernelRidge
 from mercer.metrics import LearnedMetric
 from mercer.relevance import RelevantDimensions
+from mercer.running import Iterates, Run, Status, Step, Stopping, unless_interrupted
 from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
 from mercer.workflows.progress import Stages
@@ -124,22 +125,19 @@ def choose_kernel(
 
 def _most_likely(X: Array, y: Array, family: list[Kernel], target: Target, stages: Stages) -> tuple[Kernel, bool]:
     """The kernel with the highest likelihood, and whether there was no time to try all of them."""
-    tried: list[RelevantDimensions] = []
-    stopped = False
-    for start in range(0, len(family), _TOGETHER):
-        try:
-            tried.append(
-                RelevantDimensions(family[start : start + _TOGETHER], task=target.task, intercept=True).fit(X, y)
-            )
-        except KeyboardInterrupt:
-            if not tried:
-                raise
-            stopped = True
-        best = max(tried, key=lambda some: some.log_likelihood_)
-        stopped = stages.tell((start + _TOGETHER) / (len(family) + _TOGETHER), best.log_likelihood_) or stopped
-        if stopped:
-            break
-    return best.kernel_, stopped
+
+    def told(number: int, model: RelevantDimensions) -> bool:
+        return stages.tell((number + 1) * _TOGETHER / (len(family) + _TOGETHER), float(-end.value))
+
+    def models() -> Iterates[RelevantDimensions]:
+        for start in range(0, len(family), _TOGETHER):
+            model = RelevantDimensions(family[start : start + _TOGETHER], task=target.task, intercept=True).fit(X, y)
+            yield Step(model, -model.log_likelihood_)
+        return Status.OPTIMAL
+
+    with Run(Stopping(), "Kernels", tell=told) as end:
+        end.follow(models())
+    return end.state.kernel_, end.status == Status.INTERRUPTED
 
 
 def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: int, stages: Stages) -> KernelChoice:
@@ -152,17 +150,18 @@ def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: 
     # The noise of the likelihood, replaced below by that of held-out rows.
     choice = KernelChoice(
         metric.kernel_, 1.0 / metric.penalty_, max(float(np.sqrt(metric.noise_)), _LEAST_NOISE), learned,
-        metric.status_ == "interrupted",
+        metric.status_ == Status.INTERRUPTED,
     )  # fmt: skip
     if choice.stopped:
         return choice
-    try:
-        some, y = _some(X, y, seed)
-        ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(rows.transform(some), _columns(y, target))
-        learned = replace(learned, pairs=_pairs(metric, some, schema.groups))
-        return replace(choice, noise=_noise(ridge), learned=learned)
-    except KeyboardInterrupt:
-        return replace(choice, stopped=True)
+
+    def completed() -> KernelChoice:
+        some, targets = _some(X, y, seed)
+        A = rows.transform(some)
+        ridge = KernelRidge(metric.kernel_, penalties=metric.penalty_).fit(A, _columns(targets, target))
+        return replace(choice, noise=_noise(ridge), learned=replace(learned, pairs=_pairs(metric, some, schema.groups)))
+
+    return unless_interrupted(completed, lambda: replace(choice, stopped=True))
 
 
 def indicators(schema: TableSchema) -> list[list[int]]:

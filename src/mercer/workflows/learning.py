@@ -13,6 +13,7 @@ from mercer.arrays import Array
 from mercer.capacity import RiskBounds
 from mercer.kernels import Kernel
 from mercer.losses import Loss
+from mercer.running import Status, raise_if_interrupted, unless_interrupted
 from mercer.tables.errors import InputError
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.targets import LearningProblem, Target, are_far
@@ -191,31 +192,32 @@ class _Work:
         """The machine of the rows that are not held out, and that of all rows if there is time."""
         self._stages.begin(_CHOOSING)
         self.parts = self._first_parts(self._chosen(self.target, self._y))
-        try:
-            if self.parts.choice.stopped:
-                raise KeyboardInterrupt
-            self._choose_transform()
-            self._stages.begin(_WEIGHING)
-            self._choose_loss()
-            fitter = self._fitter()
-            part = fitter.fitted(_CHECKING, *self._rows(self.learned))
-        except KeyboardInterrupt:
-            self.stopped = True
-            part = self._fitter().hurried(*self._rows(self.learned))
-            return part, part
-        self.stopped = fitter.stopped
+        part = None if self.parts.choice.stopped else unless_interrupted(self._checked, lambda: None)
+        if part is None:
+            self.stopped, part = True, self._fitter().hurried(*self._rows(self.learned))
         if self.stopped:
             return part, part
-        try:
-            X, y = self._rows(np.flatnonzero(~self.far))
-            whole = fitter.fitted(_FITTING, X, y)
-            if not fitter.stopped:
-                self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
-        except KeyboardInterrupt:
-            self.stopped = True
-            return part, part
-        self.stopped = fitter.stopped
-        return part, part if self.stopped else whole
+        whole = unless_interrupted(self._whole, lambda: None)
+        self.stopped = whole is None or self._fitted_by.stopped
+        return part, part if whole is None or self.stopped else whole
+
+    def _checked(self) -> MachineModel:
+        """The machine of the rows that are not held out, once everything about it was chosen."""
+        self._choose_transform()
+        self._stages.begin(_WEIGHING)
+        self._choose_loss()
+        self._fitted_by = self._fitter()
+        part = self._fitted_by.fitted(_CHECKING, *self._rows(self.learned))
+        self.stopped = self._fitted_by.stopped
+        return part
+
+    def _whole(self) -> MachineModel:
+        """The machine of all rows."""
+        X, y = self._rows(np.flatnonzero(~self.far))
+        whole = self._fitted_by.fitted(_FITTING, X, y)
+        if not self._fitted_by.stopped:
+            self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
+        return whole
 
     def trees(self, test: Array) -> pl.DataFrame | None:
         """What boosted trees say of the rows that are held out; None if there was no time."""
@@ -223,13 +225,14 @@ class _Work:
             return None
         learned = self.train[~self.problem.far[self.train]]
         X, y = self.problem.X, self.problem.y
-        try:
+
+        def compared() -> pl.DataFrame:
             self._stages.begin(_COMPARING)
             return boosted_trees(
                 X[learned], y[learned], X[test], self.problem.target, self.settings.seed, ended=self._stages.tell
             )
-        except KeyboardInterrupt:
-            return None  # the machine is there
+
+        return unless_interrupted(compared, lambda: None)  # the machine is there
 
     @property
     def learned(self) -> Array:
@@ -257,7 +260,7 @@ class _Work:
         values = target.learned(units)
         choice = self._chosen(target, values)
         if choice.stopped:
-            raise KeyboardInterrupt
+            raise_if_interrupted(Status.INTERRUPTED)
         if keeps_squares(before, choice, X, y, plain, target, seed):
             self.target, self._y, self.parts = target, values, self._first_parts(choice)
             self.far = are_far(values)  # others than before

@@ -24,6 +24,7 @@ from mercer.losses import (
 from mercer.machines import SupportVectorClassifier, SupportVectorRegressor
 from mercer.machines.calibration import Calibration
 from mercer.metrics.judges import is_clearly_less
+from mercer.running import raise_if_interrupted
 from mercer.workflows.kernel_choice import KernelChoice
 from mercer.workflows.progress import Stages
 
@@ -159,8 +160,7 @@ def choose_loss(
     judging = np.concatenate(folds)
     tried = []
     for i, name in enumerate(names):
-        if stages.tell(i / len(names)):
-            raise KeyboardInterrupt
+        stages.go_on(i / len(names))
         parts = plain_parts(choice, name, classes=classes)
         for factor, values in zip(_FACTORS, _left_out_values(parts, A, y, folds, classes), strict=True):
             one = replace(parts, factor=factor)
@@ -209,8 +209,7 @@ def _left_out_values(parts: Parts, A: Array, y: Array, folds: list[Array], class
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # nearly settled is settled enough to be compared
             path = machine.regularization_path(A[learned], y[learned], Cs)
-        if len(path) < len(Cs) or any("interrupted" in np.ravel(one.status_) for one in path):
-            raise KeyboardInterrupt
+        raise_if_interrupted(*(status for one in path for status in np.ravel(one.status_)))
         for found, one in zip(values, path, strict=True):
             said = one.decision_function(A[fold]) if classes else one.predict(A[fold])
             found[fold] = said.reshape(len(fold), -1)

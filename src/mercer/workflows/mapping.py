@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from mercer.arrays import Array
+from mercer.running import Status, raise_if_interrupted, unless_interrupted
 from mercer.tables.errors import InputError, MemoryRefusal
 from mercer.tables.labels import labels_of
 from mercer.tables.memory import refuse_if_too_large
@@ -180,23 +181,26 @@ class _Mapping:
     def result(self, publishing: Publishing[MapResult]) -> MapResult:
         if self._settings.method != "auto":
             self._check_memory(self._settings.method)  # before anything is published
-        try:
-            for name in list(self._wanted):
-                if name in self._no_circles:
-                    continue
-                self._fit(name)
-                if self._interrupted:
-                    break
-                left = [other for other in self._wanted if other not in self._maps]
-                if left:
-                    publishing.offer(partial(self._so_far, left))
-                self._measure(name)
-        except KeyboardInterrupt:
-            self._interrupted = True
+        status = unless_interrupted(lambda: self._compared(publishing), lambda: Status.INTERRUPTED)
+        self._interrupted = status == Status.INTERRUPTED
         if not self._maps:
-            raise KeyboardInterrupt
+            raise_if_interrupted(Status.INTERRUPTED)
         self._stages.end()
         return self._so_far()
+
+    def _compared(self, publishing: Publishing[MapResult]) -> Status:
+        """Fit and measure one map after the other."""
+        for name in list(self._wanted):
+            if name in self._no_circles:
+                continue
+            self._fit(name)
+            if self._interrupted:
+                return Status.INTERRUPTED
+            left = [other for other in self._wanted if other not in self._maps]
+            if left:
+                publishing.offer(partial(self._so_far, left))
+            self._measure(name)
+        return Status.OPTIMAL
 
     def _so_far(self, left: Sequence[str] = ()) -> MapResult:
         """The best of the maps that there are; those that are `left` are still to be compared."""
@@ -273,7 +277,7 @@ class _Mapping:
             return
         self._notes += unsettled(method.words, caught)
         self._warnings += in_plain_words(method.words, caught)
-        self._interrupted = getattr(estimator, "status_", "") == "interrupted"
+        self._interrupted = getattr(estimator, "status_", "") == Status.INTERRUPTED
         self._keep(name, estimator)
         if name == "manifold":
             self._spare_what_knows_no_circles()

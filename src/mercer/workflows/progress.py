@@ -63,7 +63,11 @@ class Stages:
         """Begin a stage of the plan; raises `KeyboardInterrupt` if the work is to end."""
         self._words = words
         self._progress.expect(self._behind(1.0))
-        if self.tell(0.0):
+        self.go_on(0.0)
+
+    def go_on(self, share: float) -> None:
+        """Tell the share of the stage that is done; raises `KeyboardInterrupt` if the work is to end."""
+        if self.tell(share):
             raise KeyboardInterrupt
 
     def end(self) -> None:

@@ -21,6 +21,8 @@ _MOST_ROWS, _FEWEST_HELD_OUT = 20_000, 60
 # Fraction of the rows that is held out, and rows on which columns are shuffled.
 _HELD_OUT, _SHUFFLED = 0.25, 1000
 _REPEATS = 3
+# Rows that a critic learns from.
+_CRITIC_ROWS = 4000
 # Directions that are looked for, features of both sides, and features of critics.
 DIRECTIONS, _LANDMARKS, _RANK = 5, 300, 50
 # A direction holds if its correlation on held-out rows is so many standard errors above 0.
@@ -224,18 +226,44 @@ def _with_bounds(
     assert result.held_out is not None
     held_out = result.held_out
     learned = np.setdiff1d(np.arange(len(X)), held_out)
-    n_pairs = min(64, len(learned) // 4)
-
-    def tell(iteration: int, value: float) -> bool:
-        return stages.tell(min(iteration / 100, 1.0), -value)
-
-    critic = KernelCritic(rank=_RANK, batch_size=n_pairs, random_state=seed, callback=tell)
-    critic.fit(X[learned], Y[learned])
-    if critic.status_ == "interrupted":
-        raise KeyboardInterrupt
+    best, sides = _best_critic(X, Y, rng.permutation(learned), seed, stages)
+    left, right = sides(X[held_out], Y[held_out])
     # Several batches of each size give the standard error.
     sizes = [size for size in _SIZES if 4 * size <= len(held_out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page says where the bound is near its ceiling
-        bounds = tuple((size, critic.bound(X[held_out], Y[held_out], batch_size=size)) for size in sizes)
+        bounds = tuple((size, best.bound(left, right, batch_size=size)) for size in sizes)
     return replace(result, bounds=bounds)
+
+
+def _best_critic(
+    X: Array, Y: Array, learned: Array, seed: int, stages: Stages
+) -> tuple[KernelCritic, Callable[[Array, Array], Any]]:
+    """A critic of the rows, or of the directions of half of them: many columns of noise hide what few columns share.
+
+    What functions of both sides share is no more than what the sides share. The better one is told by the rows that
+    chose its penalty. Returns the critic, and what it looks at.
+    """
+    n_pairs = min(64, len(learned) // 8)
+
+    def critic_of(left: Array, right: Array, stage: int) -> KernelCritic:
+        def tell(iteration: int, value: float) -> bool:
+            return stages.tell(0.5 * (stage + min(iteration / 100, 1.0)), -value)
+
+        critic = KernelCritic(rank=_RANK, batch_size=n_pairs, random_state=seed, callback=tell)
+        critic.fit(left[:_CRITIC_ROWS], right[:_CRITIC_ROWS])
+        if critic.status_ == "interrupted":
+            raise KeyboardInterrupt
+        return critic
+
+    of_rows = critic_of(X[learned], Y[learned], 0)
+    half = len(learned) // 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # fewer directions, as for one column
+        cca = KernelCCA(DIRECTIONS, n_landmarks=_LANDMARKS, random_state=seed).fit(X[learned[:half]], Y[learned[:half]])
+    others = learned[half:]
+    left, right = cca.transform(X[others], Y[others])
+    of_directions = critic_of(left, right, 1)
+    if of_directions.validation_ > of_rows.validation_:
+        return of_directions, cca.transform
+    return of_rows, lambda left, right: (left, right)

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
+from mercer.running import Status, raise_if_interrupted
 from mercer.tables.targets import Target
 from mercer.workflows.machine_models import probability_column
 
@@ -57,7 +58,7 @@ def _fitted(X: Array, y: Array, target: Target, seed: int, ended: Callable[[floa
         for n_trees in range(_STEP, _N_TREES + 1, _STEP):
             trees.set_params(max_iter=n_trees).fit(X, y)
             if ended is not None and ended(n_trees / _N_TREES):
-                raise KeyboardInterrupt
+                raise_if_interrupted(Status.INTERRUPTED)
             if trees.n_iter_ < n_trees:  # they stop by themselves
                 break
     return trees

@@ -15,7 +15,7 @@ from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.soft import soft_map
-from mercer.running import Stopping
+from mercer.running import Stopping, raise_if_interrupted
 
 # Widths, penalties times the number of rows, and when fits end: wide kernels unfold, and a narrow one follows the rows.
 _STAGES = ((0.34, 10.0, Stopping(1e-3, 6)), (0.34, 1.0, Stopping(1e-3, 6)), (0.14, 1.0, Stopping(1e-3, 12)))
@@ -55,7 +55,6 @@ def manifold_coordinates(X: Array, space: LatentSpace) -> Array:
         basis = LatentBasis(space, default_kernel(space, widths), space.sides_for(_SPACING * widths, most=len(X)))
         accelerated = stopping is _STAGES[-1][2]
         soft = soft_map(X, start, basis, penalty / len(X), stopping, variance=variance, accelerated=accelerated)
-        if soft.status == "interrupted":
-            raise KeyboardInterrupt
+        raise_if_interrupted(soft.status)
         start, variance = soft.map, soft.density.variance
     return project(Rows(X), start, **_ROUGHLY).Z

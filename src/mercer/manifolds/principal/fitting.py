@@ -69,10 +69,10 @@ class Alternation(ManifoldSolver):
         run = Run[_State](replace(stopping, tol=-1.0), "Principal manifold", tell=tell)
         with single_threaded_blas, run:  # once, since to set the limit takes longer than a small product
             run.follow(_iterates(problem, start, stopping.tol))
-        if run.last is None:
-            raise KeyboardInterrupt
+        # Values never rise. Without a first one, to ask for the best raises the interrupt again.
+        last = run.last.state if run.last else run.state
         with single_threaded_blas:
-            return run.last.state.finished().fit(run, run.status)
+            return last.finished().fit(run, run.status)
 
 
 def _iterates(problem: ManifoldProblem, start: Any, tol: float) -> Iterates[_State]:

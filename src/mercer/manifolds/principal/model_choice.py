@@ -110,7 +110,7 @@ class ModelChoice:
                     setting = None
         self.interrupted = run.status == Status.INTERRUPTED
         if self.interrupted:
-            return self._best_so_far(ladder.best)
+            return self._best_so_far(run, ladder.best)
         assert ladder.best is not None
         return ladder.best, "; ".join(ladder.words)
 
@@ -119,12 +119,10 @@ class ModelChoice:
         names = ("rung", "n_components", "topology", "width", "penalty", "start", "held_out")
         return {name: [getattr(candidate, name) for candidate in self.candidates] for name in names}
 
-    def _best_so_far(self, rung: Candidate | None) -> tuple[Candidate, str]:
+    def _best_so_far(self, run: Run[Candidate], rung: Candidate | None) -> tuple[Candidate, str]:
         asked_for = [space for spaces in self.spaces for space in spaces]
         finished = [each for each in self.candidates if each.rung == "manifold" and each.space in asked_for]
-        best = max(finished, key=density_of, default=rung)
-        if best is None:
-            raise KeyboardInterrupt
+        best = max(finished, key=density_of, default=rung) or run.state  # which raises the interrupt if there is none
         return best, f"interrupted: {best}"
 
     def _tell(self, _: int, candidate: Candidate) -> Any:

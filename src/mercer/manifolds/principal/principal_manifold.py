@@ -46,9 +46,10 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         rows; more change next to nothing.
     penalty : float or "auto"
         λ. "auto" chooses; the rule is 3e-4 for the squared cost, the same in other units for the others.
-    cost : {"squared", "l1", "huber"}
-        c: ||r||², Σ|r_c|, or ||r||² / (2 sigma) up to the length sigma and ||r|| - sigma/2 beyond.
-    regularizer : {"rkhs", "l1", "group_l1", "l2", "length"}
+    cost : {"squared", "l1", "huber"}, Loss or RowLoss
+        c: ||r||²; "l1" or ``Laplace()``: Σ|r_c|; "huber" or ``Huber(sigma)``: ||r||² / (2 sigma) up to the length sigma
+        and ||r|| - sigma/2 beyond; or a `RowLoss` of one's own.
+    regularizer : {"rkhs", "l1", "group_l1", "l2", "length"}, Regularizer or MapPenalty
         ||f||²: the norm of the kernel, αᵀKα; l2: Σ||α_j||² (that of the generative topographic map); length: ∫||f'||²,
         for open curves. "l1" and "group_l1" take penalty Σ|α_jc| and penalty Σ_j ||α_j|| instead: few nodes remain.
     topology : "interval", "circle", tuple of these or "auto"
@@ -70,12 +71,11 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     assignment : {"auto", "soft", "both", "hard"}
         "hard" projects rows, and minimises the objective above. "soft" goes on from there by EM, or starts by it from
         coordinates that are given: rows are shared among cells of the latent space by their posterior, see `soft_map`.
-        "both" ends that by four hard iterations, see `hard_end`. These two need the squared cost and a quadratic
-        regularizer. "auto", if a model is chosen and they can be had: both for curves that the end
-        moves by no more than a tenth of the deviation of the noise, and else soft; the notes say why. If settings are
-        given it is hard.
+        "both" ends that by four hard iterations, see `hard_end`. "soft" and "both" need the squared cost and a
+        quadratic regularizer. "auto" is hard if settings are given. If a model is chosen, it is both for curves that
+        the end moves by no more than a tenth of the standard deviation of the noise, and else soft.
     sigma : float or "auto"
-        Of the cost "huber". "auto": the median distance of rows from the mean of their ten nearest neighbours.
+        Of the word "huber" as cost. "auto": the median distance of rows from the mean of their ten nearest neighbours.
     annealing : int
         Number of larger penalties, each ten times the next, that are gone through first; history_ is that of the last.
     max_iter : int
@@ -134,24 +134,12 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     standard errors: then f is constant, or affine on the latent box, and `chosen_` says so. What was chosen is then
     fitted to all m rows, with 1500/m times the penalty and for surfaces (1500/m)^(1/6) times the width, since more rows
     show finer structure. With fewer than 50 rows, a cost that is not squared or a sparse regularizer there is no
-    choice, but rules, and one coordinate.
+    choice: rules give the settings, and one coordinate.
 
-    Soft assignment is for noise. Mean distances from the true curve or surface, hard and soft, each with the best of
-    the penalties 1e-2, 1e-3 and 1e-4, over three draws of 400 rows: spiral .008 and .008 with noise .03, .112 and .100
-    with .1; circle .019 and .016 with .1, .140 and .046 with .3; S-shaped sheet .181 and .112 with .05, .215 and .142
-    with .2. With a penalty that is too large, 1e-2, the soft ones were farther off, but for the circle with noise .3;
-    so where the penalty is given and not chosen "auto" is hard.
-
-    A soft fit aims at the curve that rows lie around, a hard one at the curve that is nearest to them: that goes on
-    beyond the ends and lies outward of bends, but with a small penalty it winds through the noise in the end. Four hard
-    iterations after the soft ones go most of the way, and change little where noise is small. Mean squared distances
-    of new rows above that of the true curve, soft, both and hard with all else automatic, over eight draws of 2,000
-    rows: 1.5, .9 and .8 % for spirals, .26, .09 and .05 % for circles, .9, -.8 and -.8 % for arcs; .2, -.3 and -.4 %
-    for a spiral of 20,000 (``benchmarks/manifolds.py``). The hard choice took three to four times as long. On
-    five other curves with noise of a tenth of their radius the four iterations moved them by .04 to .12 of the noise,
-    and the error above the true curve's fell from 1.0 to .1 % on average with 2,000 rows; with noise of two tenths and
-    more they moved them by more than .1, mostly, and away from the true curve: with two tenths and 400 rows distances
-    of .036 became .047 (``benchmarks/manifold_defaults.py``).
+    Soft assignment is for noise: a soft fit aims at the curve that rows lie around, a hard one at the curve that is
+    nearest to them. The hard curve goes on beyond the ends of the other, lies outward of its bends, and with a small
+    penalty winds through the noise in the end. Four hard iterations after the soft ones go most of the way, and change
+    little where noise is small. ``docs/maps.md`` has the figures.
 
     Rows may have missing entries, NaN: they are projected by the others, and ``inverse_transform(transform(X))`` or,
     with a smaller error, `impute` fills them. A model is chosen on the complete rows if these are the half of all, or

@@ -11,7 +11,7 @@ from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.starts import STARTS, start_coordinates
 from mercer.manifolds.principal.fitting import fit_manifold
 from mercer.manifolds.principal.result import ManifoldFit
-from mercer.running import Status
+from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
 
 # Iterations that each of several starts gets.
 _SHORT = 10
@@ -36,17 +36,10 @@ def best_start(
         Names of starts.
     """
     options = {"max_iter": _SHORT, **options}
-    fits: dict[str, ManifoldFit] = {}
-    interrupted = False
-    try:
+    with Run[tuple[str, ManifoldFit]](Stopping(), "Starts") as run:
         for method in methods:
-            start = start_coordinates(some_rows, basis.space, method)
-            fits[method] = fit_manifold(X, start, basis, penalty, **options)
-            if fits[method].status == "interrupted":
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        if not fits:
-            raise
-        interrupted = True
-    best = min(fits, key=lambda method: fits[method].objective)
-    return best, replace(fits[best], status=Status.INTERRUPTED) if interrupted else fits[best]
+            fit = fit_manifold(X, start_coordinates(some_rows, basis.space, method), basis, penalty, **options)
+            run.see(Step((method, fit), fit.objective))
+            raise_if_interrupted(fit.status)
+    best, fit = run.state
+    return best, replace(fit, status=run.status) if run.status == Status.INTERRUPTED else fit
