@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.capacity.fitted import ABOVE, AT_HIGH, BELOW, ZERO, Signed, pieces
 from mercer.capacity.path_numba import follow
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.threads import run_threaded, threads_for
 
 # Events of one path, in units of the number of samples; what is left of the conditions at its end, relative to the
 # residuals; and the share of a column's square that stands for a free coefficient.

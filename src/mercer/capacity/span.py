@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer.arrays import Array
 from mercer.capacity.fitted import Signed
-from mercer.kernels.blas import single_threaded_blas
+from mercer.threads import single_threaded_blas
 
 # Samples whose residual is computed at a time.
 _BLOCK = 512
