@@ -11,7 +11,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.parameters import check_choice
 
-# The smoothing of absolute values that is left in the end, as a share of the first; and what keeps weights finite.
+# The smoothing of absolute values that is left in the end, as a fraction of the first; and what keeps weights finite.
 _LEAST_SMOOTHING, _TINY = 1e-4, 1e-150
 
 
