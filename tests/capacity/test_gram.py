@@ -23,6 +23,15 @@ def test_numbers_of_the_specification():
     )
 
 
+@pytest.mark.parametrize(("n", "width", "C", "expected"), [(40, 1.0, 1.0, 7.976096), (60, 0.7, 10.0, 25.918248)])
+def test_effective_dimension_of_the_sunflower(n, width, C, expected):
+    i = np.arange(n)
+    angle, radius = 2.399963229728653 * i, 2 * np.sqrt((i + 0.5) / n)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    found = capacity.SampleCapacity.of(Gaussian(width)(X))
+    assert found.effective_dimension(1 / C) == pytest.approx(expected, abs=5e-7)
+
+
 def test_rademacher_average_is_between_its_bounds():
     rng = np.random.default_rng(0)
     K = Gaussian(0.8)(rng.normal(size=(12, 2)))

@@ -224,6 +224,14 @@ def test_rejects_a_wrong_spectrum_with_a_width_for_each_column(spectrum):
         check_kernel(Wrong([2.0]), rows(40, 1))
 
 
+@pytest.mark.parametrize("n_dims", [None, 3])
+def test_rejects_a_logarithm_of_another_spectrum(X, n_dims):
+    assert check_kernel(Gaussian(), X, n_dims=n_dims).errors["log spectrum"] < 1e-12
+    Wrong = cheating(Gaussian, log_spectrum=lambda self, omega, n_dims=1: -np.asarray(omega))
+    with pytest.raises(ValueError, match="must have a log_spectrum that is the logarithm of its spectrum"):
+        check_kernel(Wrong(), X, n_dims=n_dims)
+
+
 def test_rejects_a_spectrum_that_is_wrong_in_several_dimensions_only(X):
     class Wrong(BSpline):
         def spectrum(self, omega, n_dims=1):

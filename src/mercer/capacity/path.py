@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.capacity.fitted import ABOVE, AT_HIGH, BELOW, ZERO, Signed, pieces
 from mercer.capacity.path_numba import follow
-from mercer.kernels.tiles import run_threaded, threads_for
+from mercer.threads import run_threaded, threads_for
 
 Array = NDArray[Any]
 

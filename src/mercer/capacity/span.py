@@ -11,7 +11,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer.capacity.fitted import Signed
-from mercer.kernels.blas import single_threaded_blas
+from mercer.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

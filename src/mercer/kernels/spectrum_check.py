@@ -25,6 +25,8 @@ def check_spectrum(kernel: Any, table: Table, n_dims: int | None) -> dict[str, f
         errors["spectrum"] = _check_radial_spectrum(kernel, table, n_dims if kernel.stationary else 1)
     if not kernel.stationary and n_dims > 1 and kernel.order == 0:
         errors["spectral mean"] = _check_spectral_mean(kernel, table, n_dims)
+    one_column = not kernel.stationary and _takes_one_column(kernel)
+    errors["log spectrum"] = _check_log_spectrum(kernel, table, 1 if one_column else n_dims)
     return {name: error for name, error in errors.items() if error is not None}
 
 
@@ -97,6 +99,19 @@ def _spectrum(kernel: Any, omega: Array, n_dims: int) -> Array:
         where = np.array2string(omega[np.argmin(values)], precision=3)
         raise fail(kernel, "have a non-negative spectrum", f"{values.min():.1e} at frequency {where}")
     return values
+
+
+def _check_log_spectrum(kernel: Any, table: Table, n_dims: int) -> float:
+    """Compare the logarithm of the spectrum, which may have another formula, where the spectrum does not underflow."""
+    axis = np.eye(n_dims)[0]
+    omega = np.geomspace(0.03, 30, 11) / change_length(_along(kernel, axis), table)
+    frequencies = omega if kernel.stationary else np.outer(omega, np.ones(n_dims))
+    claimed = _spectrum(kernel, frequencies, n_dims)
+    seen = claimed > 1e-280
+    with np.errstate(all="ignore"):
+        logs = np.ravel(kernel.log_spectrum(frequencies, n_dims))
+        error = np.abs(np.expm1(logs[seen] - np.log(claimed[seen]))).max(initial=0.0)
+    return small(float(error), 1e-6, kernel, "have a log_spectrum that is the logarithm of its spectrum")
 
 
 def _check_spectral_mean(kernel: Any, table: Table, n_dims: int) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.components import KernelCCA
 from mercer.information import Bound, IndependenceTest, KernelCritic, independence_test
+from mercer.running import Status, raise_if_interrupted, unless_interrupted
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.pairs import PairedTables, Side
 from mercer.workflows.progress import Progress, Stages
@@ -137,11 +139,11 @@ def relate(paired: PairedTables, *, seed: int = 0, progress: Progress | None = N
         stages.end()
         notes.append(f"With fewer than {_FEWEST_HELD_OUT} rows none are held out: no directions, and no bound.")
         return result
-    try:
-        for step in (_with_directions, _with_bounds):
-            result = step(result, X, Y, rng, seed, stages)
-    except KeyboardInterrupt:
-        return replace(result, partial=True)
+    for step in (_with_directions, _with_bounds):
+        work = partial(step, result, X, Y, rng, seed, stages)
+        result = unless_interrupted(work, partial(replace, result, partial=True))
+        if result.partial:
+            return result
     stages.end()
     return result
 
@@ -208,7 +210,7 @@ def _lost(
     lost = np.zeros((len(groups), len(whole)))
     for i, positions in enumerate(groups.values()):
         if tell(i / len(groups)):
-            raise KeyboardInterrupt
+            raise_if_interrupted(Status.INTERRUPTED)
         for _ in range(_REPEATS):
             changed = rows.copy()
             changed[:, positions] = rows[:, positions][rng.permutation(len(rows))]
@@ -254,8 +256,7 @@ def _best_critic(
 
         critic = KernelCritic(rank=_RANK, batch_size=n_pairs, random_state=seed, callback=tell)
         critic.fit(left[:_CRITIC_ROWS], right[:_CRITIC_ROWS])
-        if critic.status_ == "interrupted":
-            raise KeyboardInterrupt
+        raise_if_interrupted(critic.status_)
         return critic
 
     of_rows = critic_of(X[learned], Y[learned], 0)

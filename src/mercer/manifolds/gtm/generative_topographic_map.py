@@ -23,7 +23,7 @@ from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
-from mercer.running import Stopping
+from mercer.running import Status, Stopping
 
 Array = NDArray[Any]
 
@@ -177,7 +177,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             W[basis.n_features] += self._offset - offset
         else:
             W, variance, status = self._start(X - offset, basis, mixture, _FIRST_VARIANCE * scale)
-            if status == "interrupted":
+            if status == Status.INTERRUPTED:
                 stopping = replace(stopping, callback=lambda *_: True)
         run = mixture.fit(Rows(X - offset), W, variance, stopping)
         self._mixture, self._coefficients, self._offset = mixture, run.state.W, offset
@@ -280,7 +280,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 self.init_ = self.init
                 return *start, ""
             runs[method] = mixture.fit(rows, *start, _SHORT)
-            if runs[method].status == "interrupted":
+            if runs[method].status == Status.INTERRUPTED:
                 break
         self.init_ = min(runs, key=lambda method: runs[method].value)
         best = runs[self.init_].state

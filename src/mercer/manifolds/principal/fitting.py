@@ -229,6 +229,6 @@ def fit_path(
     rows = X if isinstance(X, Rows) else Rows(X)
     for penalty in penalties:
         fits.append(fit_manifold(rows, fits[-1] if fits else start, basis, penalty, **options))
-        if fits[-1].status == "interrupted":
+        if fits[-1].status == Status.INTERRUPTED:
             break
     return fits

@@ -21,6 +21,7 @@ from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import project_rotated
 from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
+from mercer.running import Status
 
 Array = NDArray[Any]
 
@@ -246,7 +247,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.nodes_, self.kernel_, self.topology_ = basis.nodes, basis.kernel, basis.space.topology
         self.dual_coef_, self.linear_coef_ = fit.map.alpha, fit.map.gamma[1:]
         self.intercept_ = self._origin + fit.map.gamma[0]
-        if fit.status == "max_iter":
+        if fit.status == Status.MAX_ITER:
             warnings.warn(
                 f"{OWNER} did not converge in {self.max_iter} iterations; raise max_iter or tol, or fit again with "
                 "warm_start=True.",
