@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.components import KernelCCA
 from mercer.information import Bound, IndependenceTest, KernelCritic, independence_test
 from mercer.running import Status, raise_if_interrupted, unless_interrupted
@@ -18,11 +18,9 @@ from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.pairs import PairedTables, Side
 from mercer.workflows.progress import Progress, Stages
 
-Array = NDArray[Any]
-
 # Of more rows so many are drawn; with fewer than the second number none is held out.
 _MOST_ROWS, _FEWEST_HELD_OUT = 20_000, 60
-# Share of the rows that is held out, and rows on which columns are shuffled.
+# Fraction of the rows that is held out, and rows on which columns are shuffled.
 _HELD_OUT, _SHUFFLED = 0.25, 1000
 _REPEATS = 3
 # Rows that a critic learns from.
@@ -62,7 +60,7 @@ class RelationResult:
     Attributes
     ----------
     paired : PairedTables
-        What was looked at.
+        What was examined.
     rows : array of int
         Rows of it that were used.
     test : IndependenceTest
@@ -110,7 +108,7 @@ def relate(paired: PairedTables, *, seed: int = 0, progress: Progress | None = N
     seed : int
         Draws permutations and rows.
     progress : Progress, optional
-        Is told what is being done; if it returns True, no more is looked at.
+        Called with what is being done; if it returns True, the work ends.
 
     Examples
     --------
@@ -232,7 +230,7 @@ def _with_bounds(
     learned = np.setdiff1d(np.arange(len(X)), held_out)
     best, sides = _best_critic(X, Y, rng.permutation(learned), seed, stages)
     left, right = sides(X[held_out], Y[held_out])
-    # Several batches of each size tell the error.
+    # Several batches of each size give the standard error.
     sizes = [size for size in _SIZES if 4 * size <= len(held_out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page says where the bound is near its ceiling

@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.gtm.grid_mixture import GridMixture
 from mercer.manifolds.latent.kernels import check_latent_kernel, default_kernel
@@ -24,8 +24,6 @@ from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
 from mercer.running import Status, Stopping
-
-Array = NDArray[Any]
 
 _PRIORS = ("rkhs", "l2")
 _POSTERIORS = ("mean", "mode")

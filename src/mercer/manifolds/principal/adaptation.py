@@ -6,16 +6,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.regularizers.maps import as_map_penalty
 from mercer.threads import run_threaded, single_threaded_blas
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 # Steps of an inner iteration between two projections.

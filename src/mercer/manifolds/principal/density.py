@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.responsibilities import responsibilities
 from mercer.manifolds.latent.rows import Rows
 from mercer.threads import run_threaded, single_threaded_blas
 
-Array = NDArray[Any]
 # What is wanted of p(g | x), and of the means and covariances of places in the cells.
 _OfPlaces = Callable[[Array, Array, Array], Array]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.points import latent_points
@@ -22,8 +22,6 @@ from mercer.manifolds.principal.rotated import project_rotated
 from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 # Points of a curve between which its length is that of straight lines.
 _LENGTH_STEPS = 4000

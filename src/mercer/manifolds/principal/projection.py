@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.threads import run_threaded, single_threaded_blas
-
-Array = NDArray[Any]
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e12
 
