@@ -177,7 +177,7 @@ def _with_metric(first: DiagnosisResult, seed: int, stages: Stages) -> Diagnosis
     held_out = held_out_losses(problem, labels, parts, metrics, seed)
     stages.end()
     notes = [*first.notes, _held_out_note(parts, held_out)]
-    outlook = Outlook.of(metric, X[rows], labels.take(rows))
+    outlook = unless_interrupted(lambda: Outlook.of(metric, X[rows], labels.take(rows)), lambda: None)
     return replace(
         result, outlook=outlook, held_out=held_out, judged=judge(held_out, _noise(metric, labels)), notes=notes
     )

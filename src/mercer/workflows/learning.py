@@ -199,7 +199,10 @@ class _Work:
             return part, part
         whole = unless_interrupted(self._whole, lambda: None)
         self.stopped = whole is None or self._fitted_by.stopped
-        return part, part if whole is None or self.stopped else whole
+        if whole is None or self.stopped:
+            return part, part
+        unless_interrupted(lambda: self._look_at_own_rows(whole), lambda: None)  # the machine is there
+        return part, whole
 
     def _checked(self) -> MachineModel:
         """The machine of the rows that are not held out, once everything about it was chosen."""
@@ -213,11 +216,12 @@ class _Work:
 
     def _whole(self) -> MachineModel:
         """The machine of all rows."""
+        return self._fitted_by.fitted(_FITTING, *self._rows(np.flatnonzero(~self.far)))
+
+    def _look_at_own_rows(self, whole: MachineModel) -> None:
+        """What the rows of the stored machine say of its error."""
         X, y = self._rows(np.flatnonzero(~self.far))
-        whole = self._fitted_by.fitted(_FITTING, X, y)
-        if not self._fitted_by.stopped:
-            self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
-        return whole
+        self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
 
     def trees(self, test: Array) -> pl.DataFrame | None:
         """What boosted trees say of the rows that are held out; None if there was no time."""
