@@ -6,6 +6,7 @@ Nothing that a solver says of itself is believed: values, gradients and constrai
 import pickle
 import warnings
 from dataclasses import FrozenInstanceError, replace
+from functools import partial
 from inspect import isabstract
 
 import numpy as np
@@ -16,9 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import UnsupervisedKernelRegression, manifolds
 from mercer.datasets import make_arc
-from mercer.manifolds import DensityKernel
+from mercer.manifolds import DensityKernel, QuarticDensity
 from mercer.manifolds.ukr.density_kernels import DENSITY_KERNELS
 from mercer.manifolds.ukr.fitting import OPTIMIZERS, LatentSolver, fit_latent, homotopy
+from mercer.manifolds.ukr.gaussian import Evaluation
 from mercer.manifolds.ukr.lists import ListProblem
 from mercer.manifolds.ukr.problem import LatentProblem, PairEvaluator
 from mercer.manifolds.ukr.targets import data_targets
@@ -274,3 +276,41 @@ def test_optimisers_refuse_what_they_cannot_solve():
     for name in OPTIMIZERS:
         with pytest.raises(ValueError, match="Z of LatentDensity must be finite, got nan or inf"):
             fit_latent(problem(Y, "gaussian"), np.full_like(Z, np.nan), optimizer=name)
+
+
+class Triweight(QuarticDensity):
+    """(1 - r²)³ within distance 1, by the profile alone."""
+
+    name = "triweight"
+    compact = None
+
+    def profile(self, squares):
+        return np.maximum(1.0 - squares, 0.0) ** 3
+
+    def pairs(self, targets, n_excluded, tuning=None):
+        return ByDifferences(self, targets, n_excluded)
+
+
+class ByDifferences:
+    """Errors by the profile, and their gradient by differences."""
+
+    def __init__(self, kernel, targets, n_excluded):
+        self.problem = partial(LatentProblem, targets, kernel, n_excluded)
+        self.errors = lambda U: self.problem().check(U).value
+
+    def run(self, U, *, with_gradient, n_threads=None):
+        steps = 1e-6 * np.eye(U.size).reshape(U.size, *U.shape)
+        slopes = [(self.errors(U + step) - self.errors(U - step)) / 2e-6 for step in steps if with_gradient]
+        gradient = np.reshape(slopes, U.shape) * len(U) / 2 if with_gradient else None
+        return Evaluation(np.full(len(U), self.errors(U)), np.zeros(len(U), dtype=bool), gradient)
+
+
+def test_a_new_density_kernel_is_one_class():
+    Y, Z = rows()
+    Y, Z = Y[::3], Z[::3]
+    ours = LatentProblem(data_targets(Y), Triweight())
+    fit = fit_latent(ours, Z, optimizer="lbfgs", max_iter=8)
+    assert ours.check(fit.Z, fit.history).holds()
+    assert fit.objective < 0.95 * fit.history[0]
+    with pytest.raises(ValueError, match="density_kernel of .* must be one that new rows can be projected with"):
+        UnsupervisedKernelRegression(1, density_kernel=Triweight()).fit(Y)

@@ -206,7 +206,7 @@ class UnsupervisedKernelRegression(ClassNamePrefixFeaturesOutMixin, TransformerM
         return self
 
     def _told(self) -> Callable[[int, LatentFit], Any] | None:
-        """The callback, told of values in the unit of the rows."""
+        """The callback, with values in the unit of the rows."""
         if self.callback is None:
             return None
         callback, square = self.callback, self._unit**2

@@ -29,9 +29,9 @@ Array = NDArray[Any]
 def brought_near(settings: Settings, problem: Evaluated, Z: Array, value: float) -> tuple[Array, float]:
     """Points whose pieces are brought near each other, and the objective there.
 
-    Pieces so small that all other rows in them are left out are estimated from others, and care where these are: if
-    that raises the objective by more than a little, all points stay. So they do with circles, around which no piece can
-    be moved away from one end without coming nearer to the other.
+    A piece whose rows are all left out of each other's estimates is estimated from other pieces, so that it matters how
+    far these are: if the move raises the objective by more than a little, all points stay. On circles they stay, too,
+    since no piece can be moved away from one neighbour without coming nearer to the other.
     """
     near = Z if problem.periods is not None else gathered(Z, problem.density_kernel.gap)
     if near is Z:
@@ -41,7 +41,7 @@ def brought_near(settings: Settings, problem: Evaluated, Z: Array, value: float)
 
 
 def joined(settings: Settings, targets: Targets, Z: Array, units: LatentUnits) -> Array:
-    """Points of all rows, where those that are isolated have gone to the nearest that is not: scales are of some."""
+    """Points of all rows after isolated ones were moved to the nearest that is not: scales were found on a sample."""
     evaluator = settings.problem(targets, units, settings.n_excluded).evaluator()
     for _ in range(settings.tuning.most_moves if settings.density_kernel.ends else 0):
         isolated = evaluator.isolated(Z)

@@ -34,7 +34,7 @@ class Pairs(Protocol):
 class DensityKernel(ABC):
     """K(r), of width one and with K(0) = 1: what a row at the distance r counts in a mean, and in a density.
 
-    A new one is a class here, or elsewhere: estimators take instances, and short forms are names of classes here.
+    Estimators take instances, or short forms. A new kernel is a class here, with its passes over pairs.
 
     Attributes
     ----------
@@ -48,6 +48,9 @@ class DensityKernel(ABC):
         Side of cells in which one point may stand for others.
     projection_reach : float
         Distance of training points beyond which one has no weight where another is near enough.
+    compact : bool or None
+        Which kernel of the compiled projection it is: (1 - r²)² if true, exp(-r² / 2) if false; None if neither, then
+        estimators refuse it.
     has_lists : bool
         Whether `ListProblem` has this kernel.
     """
@@ -57,6 +60,7 @@ class DensityKernel(ABC):
     gap: ClassVar[float]
     cell: ClassVar[float]
     projection_reach: ClassVar[float]
+    compact: ClassVar[bool | None] = None
     has_lists: ClassVar[bool] = False
 
     @property
@@ -113,6 +117,7 @@ class GaussianDensity(DensityKernel):
     gap = 6.0
     cell = 1.0
     projection_reach = 8.0
+    compact = False
     has_lists = True
 
     def profile(self, squares: Array) -> Array:
@@ -164,6 +169,7 @@ class QuarticDensity(DensityKernel):
     gap = 2.0
     cell = 0.25
     projection_reach = 2.0
+    compact = True
 
     def profile(self, squares: Array) -> Array:
         """(1 - r²)², or 0."""

@@ -32,7 +32,7 @@ class Evaluation:
     errors : array of shape (N,)
         E_s = ||y_s - f_s||².
     isolated : array of shape (N,)
-        Rows for which no other within reach of the kernel counts: the nearest of those that may count does alone.
+        Rows without another row that counts within reach of the kernel: the nearest that may count has all the weight.
     gradient : array of shape (N, q) or None
         ½ ∂/∂U Σ_s E_s.
     """
@@ -45,8 +45,7 @@ class Evaluation:
 class AllPairs:
     """Errors of the regression on latent points u_s, and their gradient, in O(N² (d + q)) time and O(N) memory.
 
-    Gaussian weights are divided by the largest one of their column, so that the nearest row has weight, however far it
-    is.
+    Gaussian weights are relative to that of the nearest row, so that they do not underflow.
 
     Parameters
     ----------
@@ -55,8 +54,8 @@ class AllPairs:
     quartic : bool
         (1 - r²)² for r < 1 instead of exp(-r² / 2).
     n_excluded : int
-        Number of nearest neighbours, besides the row itself, that do not count for a row, with others as near as the
-        last of them; unless nothing else is left.
+        Nearest neighbours that are left out besides the row itself, ties with the last of them included; if no other
+        row is left, only the row itself is left out.
     tuning : PassTuning
         Sizes of blocks.
     """

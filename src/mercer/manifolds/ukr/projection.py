@@ -105,7 +105,7 @@ class SurfaceProjector:
         radii = np.full(surface.Z.shape[1], np.inf) if periods is None else periods / (2 * np.pi)
         # The fields of `surface_numba.Surface`.
         arrays = [_frozen(array) for array in (surface.Z, U, number, first, lists, features)]
-        self._fields = *arrays, surface.seen is not None, _frozen(radii), kernel.ends
+        self._fields = *arrays, surface.seen is not None, _frozen(radii), bool(kernel.compact)
 
     @classmethod
     def within(cls, surface: Surface, densities: Array, threshold: float) -> Self:

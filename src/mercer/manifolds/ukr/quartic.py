@@ -100,9 +100,9 @@ class NeighbourPairs:
     """Errors of the regression with quartic weights, and their gradient, in O(d nonzeros) time.
 
     Rows whose neighbours are all farther than 1, or excluded, are isolated: the nearest row that may count takes all
-    the weight, and their error does not change with the latent points. Memory: 16 bytes for each pair in the lists;
-    where these would hold more than 2^26 pairs of vectors there are none, and distances are computed twice. The pass
-    goes over all pairs where lists would hold more than a quarter of them, or more than 2^26 of inner products.
+    the weight, and the error does not depend on the latent points. Lists take 16 bytes for each pair. If they would
+    hold more than 2^26 pairs of vectors, none are made, and distances are computed twice. If they would hold more than
+    a quarter of all pairs, or more than 2^26 pairs of inner products, the pass goes over all pairs.
 
     Parameters
     ----------

@@ -99,6 +99,11 @@ def settings_of(estimator: Any, n_rows: int, tuning: Tuning = TUNING) -> Setting
     q = check_count(estimator.n_components, "n_components", OWNER)
     space = latent_space(estimator.topology, q, OWNER)
     kernel = density_kernel_of(estimator.density_kernel, OWNER)
+    if kernel.compact is None:
+        raise ValueError(
+            f"density_kernel of {OWNER} must be one that new rows can be projected with, got {kernel!r}; minimise a "
+            "LatentProblem, or take 'gaussian'."
+        )
     check_choice(estimator.optimizer, ("auto", *OPTIMIZERS), "optimizer", OWNER)
     max_iter = estimator.max_iter
     max_iter = tuning.max_iter if max_iter is None else check_count(max_iter, "max_iter", OWNER)

@@ -1,4 +1,4 @@
-"""What a surface leaves of its rows: noise, or structure that needs more dimensions than it has."""
+"""Residuals of a surface: noise, or structure that needs more dimensions than the surface has."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _by_sample(settings: Settings, rows: TrainingRows, search: StartSearch, init
     settings = replace(settings, max_iter=most, thresholds=())  # a homotopy is of the sample
     complete = _completed(settings, rows, Z, units) if settings.fast else rows.points
     fit = _descended(settings, rows, complete, Z, units)
-    # Few iterations on all cannot tell whether more would gain anything: the sample had enough of them, or not.
+    # Few iterations on all rows cannot show convergence: the status is that of the sample.
     ended = sample.status if few or fit.status == Status.OPTIMAL else fit.status
     return fit if fit.status == Status.INTERRUPTED else replace(fit, status=ended), units
 
