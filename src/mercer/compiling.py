@@ -1,4 +1,4 @@
-"""Who waits for compiled code is told: the first call of a function takes seconds, unless its machine code is kept."""
+"""A message to users who wait for compilation: the first call takes seconds unless the machine code is kept."""
 
 from __future__ import annotations
 

@@ -18,6 +18,20 @@ from tests.contracts.all_manifolds import MAP_PENALTIES
 from tests.kernels.gram.test_matrix import FORMS
 from tests.regularizers.test_norms import EVERY as REGULARIZERS
 
+# Displays of capacities and risks are made from fits: tests/plots/test_capacity.py and test_risk.py draw them.
+MADE_OF_RESULTS = {
+    "EntropyNumberDisplay",
+    "WaterFillingDisplay",
+    "PeriodDisplay",
+    "CapacityMapDisplay",
+    "FeatureBoxDisplay",
+    "HullDisplay",
+    "ShatteringDisplay",
+    "RateDisplay",
+    "RiskBoundsDisplay",
+    "RiskPathDisplay",
+    "NormRiskDisplay",
+}
 TESTS = Path(__file__).parents[1]
 
 
@@ -41,7 +55,7 @@ def names_of(parts):
         (regularizers, regularizers.MapPenalty, MAP_PENALTIES, set()),
         (solvers, solvers.Solver, solvers.SOLVERS.values(), set()),
         (gram, gram.GramMatrix, FORMS.values(), set()),
-        (plots, Display, DISPLAYS, set()),
+        (plots, Display, DISPLAYS, MADE_OF_RESULTS),
     ],
     ids=[
         "kernels",

@@ -183,7 +183,9 @@ def test_classification_refuses_a_share_that_no_margin_has():
     heavy = np.where(y == "few", 3.0, 1.0)
     assert NuSupportVectorClassifier(Gaussian(WIDTH), nu=1.0).fit(X, y, heavy).status_ == "optimal"
     three = np.digitize(np.arange(120), [12, 60])
-    with pytest.raises(ValueError, match=r"must be at most 0\.2, .* where class 0 is told from the rest, got 0\.3"):
+    with pytest.raises(
+        ValueError, match=r"must be at most 0\.2, .* where class 0 is separated from the rest, got 0\.3"
+    ):
         NuSupportVectorClassifier(nu=0.3).fit(X, three)
 
 

@@ -50,7 +50,7 @@ def test_years_of_two_digits_are_read_by_the_whole_column(texts, expected, sure)
 def test_a_century_that_cannot_be_told_is_not_guessed():
     births = pl.Series("born", [f"{day:02}/03/{year}" for day, year in zip(range(1, 31), range(40, 70), strict=True)])
     choice = date_choice(births)
-    assert choice.doubt == ('the century of dates such as "01/03/40" cannot be told; write years with four digits')
+    assert choice.doubt == ('the century of dates such as "01/03/40" is unclear; write years with four digits')
     frame = pl.DataFrame({"born": births, "x": [float(i % 7) for i in range(30)]})
     schema, notes = TableSchema.learn(table_from_frame(frame))
     assert [column.name for column in schema.columns] == ["x"]

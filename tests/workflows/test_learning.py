@@ -103,7 +103,7 @@ def test_a_diagnosis_that_is_stopped(monkeypatch):
     result = diagnose_problem(problem_of(X, X[:, 0]))
     assert result.partial
     assert result.judged is None
-    assert result.verdict.startswith("the work was stopped before held-out rows were asked: it cannot be told yet")
+    assert result.verdict.startswith("the work was stopped before the check on held-out rows: it is not known yet")
     assert result.learning_curve is None
     (line,) = result.evidence
     assert line.startswith("a first look at a few Gaussians, without a metric and without boosted trees: ")
@@ -115,14 +115,14 @@ def test_a_few_held_out_rows_are_no_proof():
     few = fit_machine(problem_of(X, X[:, 0]), MachineSettings(kernel="linear"))
     assert few.held_out.height == 12
     assert few.error < 0.1 * few.guess_error
-    assert "Only 12 rows were held out: whether that is better than guessing cannot be told." in machine_verdict(few)
+    assert "Only 12 rows were held out: whether that is better than guessing is unclear." in machine_verdict(few)
     X, noise = np.random.default_rng(1).normal(size=(2, 150, 2))
     chance = fit_machine(problem_of(X, noise[:, 0]), MachineSettings(kernel="linear"))
     assert abs(chance.gain) < 2
-    assert "within two standard errors of guessing: whether it is better cannot be told" in machine_verdict(chance)
+    assert "within two standard errors of guessing: whether it is better is unclear" in machine_verdict(chance)
     sure = fit_machine(problem_of(X, X[:, 0] > 0), MachineSettings(kernel="linear"))
     assert sure.gain > 2
-    assert "cannot be told" not in machine_verdict(sure)
+    assert "is unclear" not in machine_verdict(sure)
 
 
 @pytest.mark.parametrize(

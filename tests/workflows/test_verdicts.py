@@ -84,7 +84,7 @@ def test_columns_that_the_metric_drops():
 def test_few_rows_tell_nothing(n):
     rng = np.random.default_rng(0)
     result = diagnose_problem(problem_of(rng.normal(size=(n, 4)), rng.normal(size=n)))
-    assert result.verdict.startswith(f"with {n} rows it cannot be told whether there is anything to learn")
+    assert result.verdict.startswith(f"with {n} rows it is unclear whether there is anything to learn")
     assert (result.evidence, result.learning_curve) == ([], None)
     assert diagnosis_summary(result, "mercer diagnose")["noise_level"] is None
     assert b"without its noise" not in diagnosis_files(result, "mercer diagnose")["report.html"]

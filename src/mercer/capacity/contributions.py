@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.capacity.fitted import Signed, fitted_programs
 from mercer.kernels.gram import GramMatrix
 from mercer.losses import Loss
-
-Array = NDArray[Any]
 
 # Rows of the kernel matrix that are looked at together.
 _BLOCK = 512

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.losses import Loss
 from mercer.machines.base import KernelMachine
 from mercer.machines.certified import FittedProgram
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 # The relative gap of the rows that are given may be so many times that of the fit, or the tolerance.
 _SLACK = 100.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.capacity.fitted import Signed, fitted_programs
 from mercer.capacity.path import SolutionPath
 from mercer.capacity.span import span_residuals
@@ -17,8 +17,6 @@ from mercer.machines.certified import FittedProgram
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_choice
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 # Gap of the refits, and variables below this share of the largest, which do not matter.
 _TOL, _NOTHING = 1e-13, 1e-9

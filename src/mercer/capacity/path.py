@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity.fitted import ABOVE, AT_HIGH, BELOW, ZERO, Signed, pieces
 from mercer.capacity.path_numba import follow
-from mercer.kernels.tiles import run_threaded, threads_for
-
-Array = NDArray[Any]
+from mercer.threads import run_threaded, threads_for
 
 # Events of one path, in units of the number of samples; what is left of the conditions at its end, relative to the
 # residuals; and the share of a column's square that stands for a free coefficient.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity.certificates import bernstein_bound, binomial_bound, compression_bound, pac_bayes_bound
 from mercer.capacity.checks import check_delta
 from mercer.capacity.classes import KernelBall
@@ -20,7 +20,6 @@ from mercer.machines.certified import FittedProgram
 from mercer.machines.samples import checked_weights
 from mercer.parameters import check_count
 
-Array = NDArray[Any]
 Kind = Literal["estimate", "guarantee"]
 
 # Scales of margins that are tried, from the radius of the data in factors of 1/√2.

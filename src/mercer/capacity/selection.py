@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity.checks import check_delta
 from mercer.capacity.left_out import leave_one_out
 from mercer.capacity.risk import risk_bounds
 from mercer.parameters import check_choice
-
-Array = NDArray[Any]
 
 _LEFT_OUT = ("span", "path", "refit")
 _STATEMENTS = ("training rows", "xi-alpha", "compression", "PAC-Bayes", "Rademacher", "covering numbers")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import pinv
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
+from mercer.arrays import Array
 from mercer.capacity.fitted import Signed
-from mercer.kernels.blas import single_threaded_blas
-
-Array = NDArray[Any]
+from mercer.threads import single_threaded_blas
 
 # Samples whose residual is computed at a time.
 _BLOCK = 512

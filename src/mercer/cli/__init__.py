@@ -19,7 +19,7 @@ def main() -> None:
 
         run()
     except Exception:
-        # Commands make messages of their errors; those of modules that find no room to be imported are of all kinds.
+        # Commands turn their errors into messages; modules that cannot be imported for lack of memory raise any kind.
         if has_room():
             raise
         leave_for_lack_of_memory()

@@ -8,11 +8,11 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import os
 
-# Why there is no result, if nothing more is known.
+# Default reason for the lack of a result.
 STOPPED = "stopped before there was anything to write."
-# Bytes of address space to begin with, and the code of a lack of memory: the modules that know them may not find room.
+# Least address space in bytes, and the exit code for a lack of memory: the modules that define them may not fit.
 _LEAST, _NO_MEMORY = 1_500_000_000, 6
-# Codes of processes that a signal ended are this much and its number.
+# Exit codes after a signal are this plus its number.
 _BY_SIGNAL = 128
 
 _is_leaving = False
@@ -24,7 +24,7 @@ def end_at_once(number: int, frame: object) -> None:
 
 
 def listen_early() -> None:
-    """Hear signals from now on; those that the process was told to ignore stay so."""
+    """Handle signals from now on, except those that the process ignores."""
     for number in (_signal.SIGINT, _signal.SIGTERM):
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, end_at_once)

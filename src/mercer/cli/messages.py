@@ -32,7 +32,7 @@ _CODES = {
     "OptionError": ExitCode.USAGE, "InputError": ExitCode.INPUT, "ModelFileError": ExitCode.MODEL,
     "OutputError": ExitCode.OUTPUT, "MemoryRefusal": ExitCode.MEMORY,
 }  # fmt: skip
-# How libraries say that memory, or room for another thread, could not be had.
+# Messages of libraries when memory, or a thread, cannot be allocated.
 _NO_MEMORY = re.compile(
     r"failed to map segment|cannot allocate memory|memory allocation (of \d+ bytes )?(failed|error)|"
     r"can't start new thread|(could not|failed to) spawn (a )?(new )?thread",
@@ -94,10 +94,10 @@ class Conversation:
             self.say(*lines)
             sys.stdout.flush()
         except BrokenPipeError:
-            # As in `mercer ... | head -1`: who has read enough is no error.
+            # As in `mercer ... | head -1`: a reader that stops early is no error.
             raise typer.Exit(ExitCode.DONE) from None
         except OSError as error:
-            with contextlib.suppress(OSError):  # nor can standard error: the code alone tells
+            with contextlib.suppress(OSError):  # nor can standard error: only the exit code remains
                 self.complain(f"standard output cannot be written: {error.strerror}. The result is written.")
             raise typer.Exit(ExitCode.OUTPUT) from None
 
@@ -160,7 +160,7 @@ def _how_much(said: str) -> str:
 
 
 def _is_lack_of_memory(error: BaseException) -> bool:
-    # Causes too: libraries say "the import failed" of one that found no memory.
+    # Causes too: a lack of memory may appear as a failed import.
     reasons = [error, *(reason for reason in (error.__cause__, error.__context__) if reason is not None)]
     return any(
         isinstance(reason, MemoryError) or getattr(reason, "errno", 0) == errno.ENOMEM or _says_no_memory(reason)
@@ -190,7 +190,7 @@ def conversation(quiet: bool, as_json: bool, time_limit: float | None = None) ->
         except BaseException as error:
             stopping.command_ends()
             words, code = talk.explain(error)
-            with contextlib.suppress(OSError):  # standard error cannot be written: the code alone tells
+            with contextlib.suppress(OSError):  # standard error cannot be written: only the exit code remains
                 if code is ExitCode.BUG and os.environ.get("MERCER_TRACEBACK"):
                     traceback.print_exc()
                 else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-# What options may be, as the modules that they are for know it: these are large, and help should come at once.
+# Values of options, repeated from modules that are slow to import: help should appear at once.
 METHODS = ("auto", "pca", "manifold", "ukr", "kpca", "eigenmaps")
 TOPOLOGIES = ("interval", "circle")
 TASKS = ("auto", "regression", "classification")

@@ -53,7 +53,7 @@ def _ended() -> int | str | None:
     except (OSError, SystemExit) as end:
         if _is_wrong_command(end):
             return _without_output(ExitCode.USAGE)
-        # As in `mercer ... | head -1`: who has read enough is no error.
+        # As in `mercer ... | head -1`: a reader that stops early is no error.
         if isinstance(end, BrokenPipeError) or isinstance(end.__context__, BrokenPipeError):
             return _without_output(ExitCode.DONE)
         if isinstance(end, SystemExit):

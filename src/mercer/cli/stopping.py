@@ -12,9 +12,9 @@ from mercer.cli.early import STOPPED, end_at_once, leave
 from mercer.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.STOPPED, signal.SIGTERM: ExitCode.TERMINATED, signal.SIGALRM: ExitCode.TIME}
-# Longer limits than this are none: clocks of the system cannot count so far.
+# Longer limits than this count as none, since the timers of the system cannot hold them.
 _LONGEST = 1e8
-# Seconds until an interruption that went unheard is repeated.
+# Seconds until an interruption that had no effect is repeated.
 _AGAIN = 0.05
 
 

@@ -21,12 +21,12 @@ from mercer.workflows.progress import Progress
 
 # Seconds between lines where there is no terminal, and the longest line.
 _PAUSE, _WIDTH = 5.0, 79
-# Less than this share of the work says nothing of the rest.
+# Below this fraction of the work no remaining time is estimated.
 _LEAST_SHARE = 0.02
-# Stages that are not over may take so many times longer or shorter than the pace so far would have it; and what is told
-# of the time that is left is to be right within this factor.
+# Factor by which an unfinished stage may be slower or faster than its pace so far, and the factor within which a
+# displayed remaining time should be right.
 _PLAN, _RIGHT = math.sqrt(2.0), 2.0
-# Seconds that nobody counts.
+# Shorter times than this are not shown.
 _MOMENT = 1.0
 
 

@@ -6,24 +6,22 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.components.moments import Moments, folds_of, sum_of
 from mercer.components.pairs import PairEstimator, n_rows, rows_for
 from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank, feature_map
 from mercer.parameters import check_count, is_number
 
-Array = NDArray[Any]
-
-# Shares of the trace that "auto" tries as penalties, and the number of parts of the rows by which it judges.
+# Fractions of the trace that "auto" tries as penalties, and the number of parts of the rows by which it judges.
 _PENALTIES, _FOLDS = np.logspace(0, -7, 8), 5
 _N_LANDMARKS = 500
-# Directions with a smaller share of the largest variance are rounding.
+# Directions with a smaller fraction of the largest variance are rounding.
 _ROUNDING = 1e-12
 
 
@@ -41,8 +39,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairEstimator
     kernels : Kernel, pair of Kernels, or None
         For X and Y; None: a Gaussian whose width is the median distance.
     penalty : "auto" or float
-        λ as a share of the trace of C, the same on both sides. "auto": the one with the largest sum of correlations on
-        rows that were held out, in five folds. Without a penalty, functions of many features are always correlated.
+        λ as a fraction of the trace of C, the same on both sides. "auto": the one with the largest sum of correlations
+        on rows that were held out, in five folds. Without a penalty, functions of many features are always correlated.
     n_landmarks : int, optional
         Most features of each side, see `mercer.kernels.gram.feature_map`; 500 by default.
     random_state : int, RandomState or None
@@ -59,7 +57,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairEstimator
         ρ_j, which the penalty makes smaller. With the best kernels and without penalty they are the spectrum of the
         density ratio: p(x, y) / (p(x) p(y)) = 1 + Σ_j ρ_j a_j(x) b_j(y).
     penalty_ : float
-        The share of the trace that was used.
+        The fraction of the trace that was used.
     kernels_ : pair of Kernels
         What was used.
     rows_, dual_coef_ : pairs of rows, pairs of arrays

@@ -1,4 +1,4 @@
-"""How many components: a number, a share of the variance, or the elbow of the spectrum."""
+"""How many components: a number, a fraction of the variance, or the elbow of the spectrum."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from mercer.running import Iterates, Status, Step, Stopping, raise_if_interrupte
 CONSTRAINTS = ("l1", "rkhs")
 # Principal components within which directions of unit length are sought.
 _SUBSPACE = 100
-# Power of the precision, 4e-10 in double: share of the longest function's squared length below which "l1" stops.
+# Power of the precision, 4e-10 in double: fraction of the longest function's squared length below which "l1" stops.
 _SHORTEST = 0.6
 # What L-BFGS-B says when it has used up its steps; a line search that finds nothing better ends at the optimum.
 _OUT_OF_STEPS = 1

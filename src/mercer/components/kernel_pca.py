@@ -29,9 +29,9 @@ from mercer.kernels.gram import Gram
 from mercer.running import Status
 
 EIGEN_SOLVERS = ("auto", "dense", "lanczos", "nystroem")
-# Components that are computed first if a share of the variance is wanted.
+# Components that are computed first if a fraction of the variance is wanted.
 _FIRST_GUESS = 10
-# Share of the largest eigenvalue below which a component is left out of pre-images.
+# Fraction of the largest eigenvalue below which a component is left out of pre-images.
 _NEGLIGIBLE = 1e-10
 
 
@@ -45,7 +45,7 @@ class KernelPCA(KernelFeatures):
     ----------
     n_components : None, int, float or "auto"
         None: all whose eigenvalue is above rounding. A number: the first so many. Between 0 and 1: as many as explain
-        this share of the variance. "auto": those before the elbow of the first 100 eigenvalues, where the profile
+        this fraction of the variance. "auto": those before the elbow of the first 100 eigenvalues, where the profile
         likelihood of two groups of eigenvalues is largest [Zhu2006]_.
     kernel : Kernel, optional
         By default a Gaussian whose width is the median distance of the data. A conditionally positive kernel has its
@@ -88,7 +88,7 @@ class KernelPCA(KernelFeatures):
         Bounds of the distance to an exact eigenvalue: rounding for "dense", estimated from the residual for "lanczos";
         for "nystroem" the trace of what the landmarks miss, by which the exact λ_m are larger at most.
     explained_variance_ratio_ : array of shape (n_components_,)
-        |λ_m| as a share of their sum; for "nystroem" a lower bound of it. NaN for "lanczos" if negative eigenvalues
+        |λ_m| as a fraction of their sum; for "nystroem" a lower bound of it. NaN for "lanczos" if negative eigenvalues
         cannot be ruled out (a given matrix, or a kernel of order None), since their sum is then not the trace.
     n_components_, kernel_ : int, Kernel
         What was used.

@@ -8,12 +8,10 @@ from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mercer.arrays import Array
 from mercer.parameters import check_count, check_positive, is_number
-
-Array = NDArray[Any]
 
 
 class Augmentation(Protocol):

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.components.moments import folds_of, sum_of
 from mercer.components.pairs import kernel_for, n_rows, rows_for
 from mercer.encoders.augmentations import Jitter, Mask
@@ -21,8 +21,6 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram import LowRank, feature_map
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.parameters import check_count, is_number
-
-Array = NDArray[Any]
 
 # Shares of the trace that "auto" tries as penalties, and the number of parts of the rows by which it judges.
 _PENALTIES, _FOLDS = np.logspace(0, -7, 8), 5

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer.arrays import Array
 from mercer.components.moments import Moments, sum_of
 from mercer.kernels import Kernel, expected_features, expected_products
 from mercer.kernels.gram import LowRank
-
-Array = NDArray[Any]
 
 # Rows whose views are held at a time.
 _BLOCK = 1024

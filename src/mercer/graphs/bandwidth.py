@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 from mercer.arrays import Array
 from mercer.rounding import EQUAL
 
-# Rows that are looked at; widths that are tried.
+# Rows that are examined; widths that are tried.
 _SAMPLE, _N_WIDTHS = 1000, 60
 # Weights with larger exponents are less than rounding.
 _VANISHED = 50.0
@@ -28,7 +28,7 @@ def auto_width(X: Any) -> tuple[float, WidthCurve]:
     """The width h at which log Σ_ij exp(-r_ij² / (2 h²)) grows fastest with log h, and the whole curve.
 
     Where h is far below the distances of neighbours the sum counts rows, and where it is far above all distances it
-    counts pairs; in between it grows as h to the power of the dimension [Coifman2008]_. 1000 rows are looked at.
+    counts pairs; in between it grows as h to the power of the dimension [Coifman2008]_. 1000 rows are examined.
 
     Examples
     --------

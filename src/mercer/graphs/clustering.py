@@ -19,7 +19,7 @@ from mercer.running import Status
 _N_EIGENVALUES = 20
 # Growth p of the eigenvalues of a curve, and of what has ten dimensions: beyond that it is hard to tell.
 _STEEPEST, _FLATTEST = 2.0, 0.2
-# The place m on the curve of eigenvalues below which they count as 0, and the share of the last one below which too.
+# The place m on the curve of eigenvalues below which they count as 0, and the fraction of the last one below which too.
 _FIRST, _LEAST = 0.0625, 5e-4
 # Functions with an eigenvalue below this say nothing of new rows.
 _ALIVE = 1e-10

@@ -23,7 +23,7 @@ def separate_groups(X: Any, *, n_neighbors: int = _NEIGHBOURS) -> Array:
     length of a link about k rows are near it. Two groups stay apart if as near to the median row of either are
     k exp(3 / √k) rows or more: the density on the link is lower by three standard errors of its logarithm. Evenly
     filled curves, surfaces and clouds are one group, whatever their shape, and so are clusters that overlap. Groups of
-    fewer rows are not told apart. Equal rows count once.
+    fewer rows are not distinguished. Equal rows count once.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from numba import float32, float64, int64, njit, void
 
 from mercer.compiled_numba import PLAIN, compiled, read_only
 
-# Values of a row that are looked at together: a power of two, since the compiler wants them one by one.
+# Values of a row that are examined together: a power of two, since the compiler wants them one by one.
 TOGETHER = 8
 _ROWS = read_only(float64, 2)
 

@@ -14,9 +14,9 @@ from mercer.threads import allowed_threads
 
 # Distances by products have errors, by which rows that are almost equal change places: so many more are measured.
 SPARE = 5
-# How far beyond the nearest so far an approximate search of new rows looks, as a share of its distance.
+# How far beyond the nearest so far an approximate search of new rows looks, as a fraction of its distance.
 _EPSILON = 0.3
-# Numbers in the differences of pairs of rows that are looked at together.
+# Numbers in the differences of pairs of rows that are examined together.
 _CHUNK = 2**21
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 @dataclass(frozen=True)

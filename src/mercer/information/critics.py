@@ -8,19 +8,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.components.pairs import PairEstimator, rows_for
 from mercer.information.bounds import Bound, donsker_varadhan, infonce, nwj
 from mercer.kernels.gram import LowRank, feature_map
 from mercer.parameters import check_choice, check_count, is_number
 from mercer.running import Run, Status, Step, Stopping
-
-Array = NDArray[Any]
 
 BOUNDS = {"infonce": infonce, "nwj": nwj, "donsker_varadhan": donsker_varadhan}
 # Penalties that "auto" tries, from large to small; it stops after some that are no better.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import gamma
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.components.pairs import features_of_pairs
 from mercer.parameters import check_choice, check_count
-
-Array = NDArray[Any]
 
 # Multiplications of all permutations that "auto" spends: some seconds.
 _BUDGET = 3e11

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.parameters import check_count, check_covariance, check_positive
-
-Array = NDArray[Any]
 
 # Directions with a smaller share of the largest variance are rounding.
 _ROUNDING = 1e-12

@@ -51,7 +51,7 @@ class Kernel(BaseEstimator, ABC):
         Whether k is a function of x - y alone.
     linear : bool
         Whether k is a bilinear form: every sum of kernel functions is then a linear function, and
-        ``linear_coefficients(X, coef)`` tells which.
+        ``linear_coefficients(X, coef)`` says which.
     has_spectrum : bool
         Whether its Fourier transform is known: ``spectrum(omega, n_dims)`` works.
     differentiable : bool

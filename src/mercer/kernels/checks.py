@@ -260,7 +260,7 @@ def _gradient_error(kernel: Kernel, table: Table, i: int, others: Array, size: A
     centre = values_at(np.zeros_like(directions[:1]))
     far = np.max(np.abs(values) / size, axis=1, initial=1.0)
     possible = np.clip(claimed, *_slopes(values_at, centre, directions, far))
-    # Slopes that change k by less than its rounding cannot be told from zero.
+    # Slopes that change k by less than its rounding cannot be distinguished from zero.
     scale = np.maximum(np.abs(possible).max(axis=1, keepdims=True), 1e-7 * np.abs(centre).max())
     return float(np.max(np.abs(claimed - possible) / np.where(scale > 0, scale, 1.0), initial=0.0))
 

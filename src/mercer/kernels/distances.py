@@ -13,7 +13,7 @@ from mercer.kernels.base import Sides
 # Squared norms beyond which the error of the expanded square may reach 1e-12.
 _LARGE = 5e3
 # Kernels that are not smooth at zero take the root of squared distances, whose error is 1e-16 times the squared norms
-# over twice the distance. It is at most 1e-14 beyond this share of those norms; farther out than the last number, in
+# over twice the distance. It is at most 1e-14 beyond this fraction of those norms; farther out than the last number, in
 # units of the length, kernels are small.
 _SHARE_NEAR_ZERO, _FAR_FROM_ZERO = 1e-2, 5.0
 

@@ -171,7 +171,7 @@ def precision_of(K: Array) -> float:
     """Relative rounding of the entries of a matrix, whatever type of numbers holds them.
 
     A matrix was computed in half or single precision if all its entries are numbers of that precision, and the last bit
-    of many of them is set: whole numbers and other short ones are exact. At most 500 rows are looked at.
+    of many of them is set: whole numbers and other short ones are exact. At most 500 rows are examined.
 
     Examples
     --------

@@ -106,7 +106,7 @@ class Stationary(Kernel):
     def scaled_to(cls, X: ArrayLike, **parameters: Any) -> Self:
         """The kernel whose length is the median distance between the rows of X, with its other parameters as given.
 
-        At most 1000 rows, drawn with a fixed seed, are looked at; coinciding rows do not count.
+        At most 1000 rows, drawn with a fixed seed, are examined; coinciding rows do not count.
         """
         if cls._length_parameter is None:
             raise TypeError(f"{cls.__name__} has no length that could be scaled to data.")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.arrays import Array
-from mercer.threads import run_threaded as run_threaded
-from mercer.threads import threads_for as threads_for
+from mercer.threads import run_threaded, threads_for
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel, Sides

@@ -21,7 +21,7 @@ class Loss(BaseEstimator, ABC):
 
     In regression r = y - f(x) is the residual and c is least, and zero, at r = 0. In classification r = 1 - y f(x)
     with y = ±1 is the margin residual. A loss of one's own defines what is abstract here, or, more briefly, derives
-    from `TubeLoss`; `check_loss` tells whether its parts fit together. Parameters follow scikit-learn: they are stored
+    from `TubeLoss`; `check_loss` says whether its parts fit together. Parameters follow scikit-learn: they are stored
     as given and checked when the loss is used.
 
     Where a parameter has one entry for each sample, residuals are arrays whose first axis runs over the samples.

@@ -10,8 +10,8 @@ from mercer.arrays import Array
 from mercer.losses.base import Loss
 from mercer.losses.normalization import n_samples
 
-# Points on each side of the dual interval, halvings of the intervals between them, and shares of the slope that a jump
-# has at least.
+# Points on each side of the dual interval, halvings of the intervals between them, and fractions of the slope that a
+# jump has at least.
 _N_POINTS, _HALVINGS, _JUMP = 33, 40, 1e-6
 
 
@@ -19,7 +19,7 @@ def jump_of_conjugate(loss: Loss) -> float | None:
     """A point inside the dual interval at which the slope of the conjugate jumps, if there is one.
 
     c* has a kink where c is a straight line between two kinks of its own. Zero, where the tube ends, does not count. Of
-    losses with parameters for each sample, the first and the last sample are looked at.
+    losses with parameters for each sample, the first and the last sample are examined.
     """
     n = n_samples(loss)
     for sample in (0,) if n is None else (0, -1):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.parameters import check_choice
 
-Array = NDArray[Any]
-
-# The smoothing of absolute values that is left in the end, as a share of the first; and what keeps weights finite.
+# The smoothing of absolute values that is left in the end, as a fraction of the first; and what keeps weights finite.
 _LEAST_SMOOTHING, _TINY = 1e-4, 1e-150
 
 

@@ -22,7 +22,7 @@ _FOLDS, _MOST_CROSS_FITTED = 5, 2000
 
 
 def folds_to_fit(n: int) -> int:
-    """How many of five folds of n samples tell how much too narrow a band is: of many samples one is enough."""
+    """How many of five folds are fitted to calibrate a band of n samples: of many samples one is enough."""
     return _FOLDS if n <= _MOST_CROSS_FITTED else 1
 
 
@@ -36,10 +36,10 @@ class QuantileBand(BaseEstimator):
         ends that are not where they belong are no band. With a learned metric, what C is counted in takes all that the
         other rows do not tell of a row for noise. Less than 1 gives wider bands.
     coverage : float
-        Share of the targets between the two curves; as many lie below as above.
+        Fraction of the targets between the two curves; as many lie below as above.
     calibrate : bool
-        Whether the band is to hold that share of new samples too, and not only of those that it is fitted to. It takes
-        six times as long; with more than 2000 samples twice as long.
+        Whether the band is to hold that fraction of new samples too, and not only of those that it is fitted to. It
+        takes six times as long; with more than 2000 samples twice as long.
     random_state : int, RandomState or None
         Draws the folds of the calibration.
 
@@ -59,7 +59,7 @@ class QuantileBand(BaseEstimator):
     Where the two functions cross they are exchanged. Such a rearrangement never moves a curve away from the true
     quantile [Chernozhukov2010]_.
 
-    A quantile machine has its share of the samples that it was fitted to on either side, and bends towards those
+    A quantile machine has its fraction of the samples that it was fitted to on either side, and bends towards those
     nearest to it: of new ones a band holds fewer. How far these are outside, or inside if negative, is seen in five
     folds; the margin is the quantile of that which conformal prediction takes [Romano2019]_.
 

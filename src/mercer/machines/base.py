@@ -69,6 +69,20 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
     verbose: bool
     callback: Any = None
 
+    def __init__(
+        self, kernel: Any, *, solver: str | Solver, tol: float, max_iter: int | None, low_rank_tol: float | None,
+        memory: int, warm_start: bool, verbose: bool, callback: Any,
+    ):  # fmt: skip
+        self.kernel = kernel
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.low_rank_tol = low_rank_tol
+        self.memory = memory
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
     def _rows(self, X: Any, *, reset: bool) -> Any:
         """Validated rows; kernels on other objects than vectors validate them themselves."""
         kernel = self.kernel if self.kernel is not None else Gaussian()
@@ -345,7 +359,7 @@ class KernelMachine(Prediction, Certified, DerivedAttributes, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single else intercept
         for name, values in story.items():
             setattr(self, name, values[0] if single else values)
-        self._warn_unless_optimal(results, gaps)  # a metric has told of its own end
+        self._warn_unless_optimal(results, gaps)  # the metric has warned of its own end
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

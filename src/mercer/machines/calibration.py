@@ -10,7 +10,7 @@ from scipy.special import log_expit, log_softmax, logsumexp
 
 from mercer.arrays import Array
 
-# Newton steps, halvings of one, the share of the predicted decrease that a step must reach, and the decrease of the
+# Newton steps, halvings of one, the fraction of the predicted decrease that a step must reach, and the decrease of the
 # mean negative log-likelihood below which the minimum is reached.
 _MAX_ITER, _MAX_HALVINGS, _ARMIJO, _CONVERGED = 100, 30, 1e-4, 1e-14
 

@@ -81,7 +81,7 @@ class Cell:
         return found
 
     def without_callbacks(self) -> Self:
-        """The cell, whose machines no longer tell anybody of iterations."""
+        """The cell, whose machines have no callbacks any more."""
         for machine in [self.machine, *self._machines]:
             if machine is not None and "callback" in machine.get_params(deep=False):
                 machine.set_params(callback=None)
@@ -145,7 +145,7 @@ def machine_of_rows(machine: Any, n: int, rows: Array, classes: Array | None) ->
         changes["regularizer"] = parameters["regularizer"].restricted_to(rows)
     if isinstance(parameters.get("class_weight"), dict) and classes is not None:
         changes["class_weight"] = {k: parameters["class_weight"][k] for k in classes.tolist()}
-    # The object that watches is to be told itself, and not a copy.
+    # The callback itself is called, and not a copy of it.
     plain = copy(machine) if callback is None else copy(machine).set_params(callback=None)
     return clone(plain).set_params(**changes)
 

@@ -14,7 +14,7 @@ from mercer.solvers import dense_eigenpairs
 
 # Rows that tell the principal directions, and directions that are tried where many rows are equal.
 _ROWS_OF_DIRECTIONS, _MOST_DIRECTIONS = 10_000, 10
-# A split that parts fewer rows than this share would cost more than it saves.
+# A split that parts fewer rows than this fraction would cost more than it saves.
 _LEAST_SIDE = 0.25
 
 

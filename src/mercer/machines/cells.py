@@ -66,7 +66,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
     max_rows : int
         Most rows of a cell, with those of its borders; 20 or more.
     overlap : float
-        Share of the rows on either side of a split that belong to the border, from 0 (predictions jump) to 0.5.
+        Fraction of the rows on either side of a split that belong to the border, from 0 (predictions jump) to 0.5.
     verbose : bool
         Whether to show a progress bar.
     callback : callable, optional
@@ -104,7 +104,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
     class of every cell.
 
     After Ctrl-C, or if the callback returns True, cells that were not fitted have the mean of their targets, or the
-    shares of their classes. Before the first cell is fitted, and for bands, `KeyboardInterrupt` is raised.
+    fractions of their classes. Before the first cell is fitted, and for bands, `KeyboardInterrupt` is raised.
 
     References
     ----------
@@ -196,7 +196,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has_score)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of right labels, or R²."""
+        """Fraction of right labels, or R²."""
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
@@ -233,7 +233,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
         return KernelRidge(metric="learned") if self.machine is None else self.machine
 
     def _checked(self) -> Any:
-        """The machine, after a look at all parameters."""
+        """The machine, after all parameters were checked."""
         machine, owner = self._machine(), type(self).__name__
         takes = isinstance(machine, KernelMachine) and (is_classifier(machine) or is_regressor(machine))
         if not takes and not isinstance(machine, QuantileBand):

@@ -86,7 +86,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     @property
     def _positives(self) -> list[int]:
-        """The class that each machine tells from the rest: the second of two, or each of more."""
+        """The positive class of each machine: the second of two, or each of more."""
         return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
 
     def _factors(self, codes: Array, weight: Array) -> Array:
@@ -277,7 +277,10 @@ class SupportVectorClassifier(Classifier):
         callback: Any = None,
         random_state: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.loss = loss
         self.C = C
@@ -285,14 +288,6 @@ class SupportVectorClassifier(Classifier):
         self.regularizer = regularizer
         self.parametric = parametric
         self.probability = probability
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

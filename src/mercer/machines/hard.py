@@ -11,7 +11,8 @@ from mercer.arrays import Array
 from mercer.machines.training import Expansion, Training
 from mercer.running import Status
 
-# Weights that stand for infinite ones: how many are tried, their ratios, and the share of them that no |B| may exceed.
+# Weights that stand for infinite ones: how many are tried, their ratios, and the fraction of them that no |B| may
+# exceed.
 _N_LEVELS, _RATIO, _BELOW = 8, 100.0, 0.99
 
 

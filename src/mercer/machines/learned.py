@@ -34,7 +34,7 @@ def check_metric(machine: Any) -> None:
 
 
 def learned_metric(machine: Any, X: Any, targets: list[Array]) -> LearnedMetric:
-    """The metric that a machine asks for; the callback of the machine is told of the search, too."""
+    """The metric that a machine asks for; the callback of the machine is notified of the search, too."""
     given = machine.metric
     metric = (
         clone(given) if isinstance(given, LearnedMetric) else LearnedMetric(verbose=getattr(machine, "verbose", False))
@@ -73,7 +73,7 @@ def unit_of_weights(machine: Any, loss: Loss, targets: list[Array], *, for_band:
     """What the C of a machine is counted in: 1, or the weight that belongs to its metric and the kernel of that.
 
     Residuals of the size of the noise pull as hard as squared errors do with the weight 1 / penalty. For a band noise
-    is all that the other rows do not tell of a row, since its ends are to hold new rows.
+    is all that the other rows do not explain of a row, since the band is to hold for new rows.
     """
     if machine.metric is None or machine.kernel is not None:
         return 1.0

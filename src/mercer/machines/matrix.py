@@ -15,14 +15,14 @@ from mercer.kernels.given import precision_of
 from mercer.kernels.gram import FormedMatrix, Gram
 from mercer.solvers.cholesky import Cholesky
 
-# Rows on which a matrix that is not formed is looked at.
+# Rows on which a matrix that is not formed is examined.
 _N_LOOKED_AT = 500
-# Negative eigenvalues up to this share of the largest are rounding, or more in low precision.
+# Negative eigenvalues up to this fraction of the largest are rounding, or more in low precision.
 _LEAST_NEGATIVE = 1e-8
 
 
 class TrainingMatrix:
-    """The Gram matrix of a kernel on the training rows, with the warnings and errors that it deserves.
+    """The Gram matrix of a kernel on the training rows, with warnings and errors for degenerate ones.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class TrainingMatrix:
 
 
 def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
-    """A Gram matrix that knows nothing of the data: all rows equal, or all different."""
+    """Warn of a Gram matrix without information: all rows equal, or all orthogonal."""
     diagonal = np.diagonal(K)
     if len(K) < 3 or np.any(diagonal <= 0):
         return
@@ -73,9 +73,9 @@ def _warn_if_degenerate(kernel: Kernel, K: Array) -> None:
 
 
 def _refuse_indefinite(K: Array, rounding: float) -> None:
-    """An error if an eigenvalue is negative by more than rounding, which is a share of the largest.
+    """An error if an eigenvalue is negative by more than rounding, which is a fraction of the largest.
 
-    A factorisation usually tells that none is.
+    A Cholesky factorisation usually shows that there is none.
     """
     n, raised = len(K), K.copy()
     raised[np.diag_indices(n)] += rounding * max(K.diagonal().max(), K.sum() / n)  # below the largest eigenvalue

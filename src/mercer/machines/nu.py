@@ -1,4 +1,4 @@
-"""Machines that are told a share ν of the samples, and find a width or a margin by themselves."""
+"""Machines with a given fraction ν of the samples, which find the width of the tube or the margin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NuSupportVectorRegressor(Regressor):
 
     Notes
     -----
-    The share of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). ε is the
+    The fraction of errors is at most ν and that of support vectors at least ν [Smola1998]_, eq. (2.34). ε is the
     multiplier of Σ|B_i| <= C ν n: it is found in one run. With a constant as the parametric part and more than some
     hundred samples this is SMO, which never forms the Gram matrix.
 
@@ -76,20 +76,15 @@ class NuSupportVectorRegressor(Regressor):
         verbose: bool = False,
         callback: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.nu = nu
         self.C = C
         self.regularizer = regularizer
         self.parametric = parametric
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""
@@ -146,7 +141,7 @@ class NuSupportVectorClassifier(Classifier):
         As in `SupportVectorClassifier`.
     rho_ : float
         ρ, by which the function was divided: ``rho_ * dual_coef_`` solves the program. 1 if there is no margin: if the
-        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be told apart.
+        fit ended early, or if samples of both classes with a total weight of ν n / 2 each cannot be distinguished.
     dual_coef_, dual_point_, support_, support_vectors_, parametric_coef_, intercept_, gap_, status_, n_iter_, history_,
     kernel_, loss_, solver_, norm_, empirical_risk_
         As in `SupportVectorClassifier`; for more than two classes one machine for each class against the rest, with the
@@ -154,8 +149,8 @@ class NuSupportVectorClassifier(Classifier):
 
     Notes
     -----
-    The share of margin errors is at most ν and that of support vectors at least ν [Scholkopf2000]_. Each f is also that
-    of a `SupportVectorClassifier` with C = 1 / ρ.
+    The fraction of margin errors is at most ν and that of support vectors at least ν [Scholkopf2000]_. Each f is also
+    that of a `SupportVectorClassifier` with C = 1 / ρ.
 
     Examples
     --------
@@ -189,18 +184,13 @@ class NuSupportVectorClassifier(Classifier):
         callback: Any = None,
         random_state: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.nu = nu
         self.probability = probability
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -260,7 +250,7 @@ class NuSupportVectorClassifier(Classifier):
         if self.nu > largest * (1.0 + EQUAL):
             raise ValueError(
                 f"nu of NuSupportVectorClassifier must be at most {largest:.4g}, twice the share of the smaller side "
-                f"where class {self.classes_[k]} is told from the rest, got {self.nu!r}; lower nu."
+                f"where class {self.classes_[k]} is separated from the rest, got {self.nu!r}; lower nu."
             )
 
     def _program(self, program: KernelProgram) -> KernelProgram:

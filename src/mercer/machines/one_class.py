@@ -42,7 +42,7 @@ class OneClassMachine(OutlierMixin, KernelMachine):
 
     Notes
     -----
-    The share of samples outside is at most ν and that of support vectors at least ν [Scholkopf2001]_.
+    The fraction of samples outside is at most ν and that of support vectors at least ν [Scholkopf2001]_.
 
     Examples
     --------
@@ -74,16 +74,11 @@ class OneClassMachine(OutlierMixin, KernelMachine):
         verbose: bool = False,
         callback: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.nu = nu
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X; y is ignored."""

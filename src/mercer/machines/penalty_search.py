@@ -20,7 +20,7 @@ from mercer.running import Status, unless_interrupted
 from mercer.solvers import ConjugateGradients, SolverResult
 from mercer.solvers.leading_spectrum import LeadingSpectrum
 
-# Share of the rows that are held out, and their least number if that is not more than half.
+# Fraction of the rows that are held out, and their least number if that is not more than half.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 300
 
 

@@ -48,7 +48,7 @@ class Prediction:
         machine
             With new `support_`, `support_vectors_`, `dual_coef_` and the attribute `reduction_error_`, which holds the
             errors that were made, `relative` and `absolute`, and `uniform`, the bound on the change of any prediction.
-            What tells of the fit (`gap_`, `status_`, ...) stays as it was.
+            Attributes that describe the fit (`gap_`, `status_`, ...) stay as they were.
 
         See Also
         --------

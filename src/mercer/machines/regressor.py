@@ -162,20 +162,15 @@ class SupportVectorRegressor(Regressor):
         verbose: bool = False,
         callback: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(
+            kernel, solver=solver, tol=tol, max_iter=max_iter, low_rank_tol=low_rank_tol, memory=memory,
+            warm_start=warm_start, verbose=verbose, callback=callback,
+        )  # fmt: skip
         self.metric = metric
         self.loss = loss
         self.C = C
         self.regularizer = regularizer
         self.parametric = parametric
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.low_rank_tol = low_rank_tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and one or several targets y."""

@@ -36,11 +36,12 @@ class Rejection:
     threshold : float
         The least confidence that is accepted.
     efficiency : float
-        Share of the wanted samples that are accepted: those of the positive class, or those that are classified right.
+        Fraction of the wanted samples that are accepted: those of the positive class, or those that are classified
+        right.
     purity : float
-        Share of the accepted samples that are wanted.
+        Fraction of the accepted samples that are wanted.
     coverage : float
-        Share of all samples that are accepted.
+        Fraction of all samples that are accepted.
     """
 
     threshold: float
@@ -65,8 +66,8 @@ class RejectionCurve:
     Notes
     -----
     With classes i, j, priors p and a class i that is wanted, purity = p_i efficiency_i / Σ_j p_j efficiency_j, where
-    efficiency_j is the share of class j that is accepted [Smola1998]_, eq. (6.1) and (6.2). Chances of a sample to be
-    observed at all, which depend on its class, belong to the priors.
+    efficiency_j is the fraction of class j that is accepted [Smola1998]_, eq. (6.1) and (6.2). Chances of a sample to
+    be observed at all, which depend on its class, belong to the priors.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class RejectionCurve:
         return self._first(self.efficiency, efficiency, "efficiency")
 
     def for_coverage(self, coverage: float) -> Rejection:
-        """The highest threshold that accepts at least this share of the samples."""
+        """The highest threshold that accepts at least this fraction of the samples."""
         return self._first(self.coverage, coverage, "coverage")
 
     def _first(self, shares: Array, least: Any, name: str) -> Rejection:
@@ -182,11 +183,11 @@ class RejectingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         With `decision_function` or `predict_proba`; by default `SupportVectorClassifier()`. A classifier that is fitted
         already can be wrapped in scikit-learn's FrozenEstimator: all samples then serve to find the threshold.
     coverage : float
-        Share of the samples to classify. With 1.0 nothing is rejected.
+        Fraction of the samples to classify. With 1.0 nothing is rejected.
     positive : label, optional
         A class: samples are then either accepted as this class or rejected, and `coverage` plays no role.
     efficiency : float, optional
-        Share of the samples of that class to accept.
+        Fraction of the samples of that class to accept.
     priors : dict, optional
         Relative frequency of each class in the field, if it differs from that among the samples.
     reject_label : label, optional

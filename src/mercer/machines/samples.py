@@ -1,4 +1,4 @@
-"""Weights and shares of the samples of a training set."""
+"""Weights and fractions of the samples of a training set."""
 
 from __future__ import annotations
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.scaling import likelihood_width
 from mercer.parameters import check_choice, check_positive
-
-Array = NDArray[Any]
 
 _PRIORS = ("equal", "frequencies")
 _WIDTHS = ("auto", "likelihood")

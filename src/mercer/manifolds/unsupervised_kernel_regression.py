@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows
 from mercer.manifolds.ukr.domain import count_pieces, density_threshold
 from mercer.manifolds.ukr.fitting import LatentFit
@@ -28,8 +28,6 @@ from mercer.manifolds.ukr.tuning import TUNING, Tuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.manifolds.ukr.validation import check_n_components, origin_and_unit, validated_rows
 from mercer.running import Status, raise_if_interrupted
-
-Array = NDArray[Any]
 
 # Columns of the table of starts that are values of the objective.
 _ERRORS = {"objective", "leave_one_out_error", "descended"}

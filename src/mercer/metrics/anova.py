@@ -23,7 +23,7 @@ class AnovaPairs:
         self._nu, self._shares = nu, shares
 
     def fill(self, A: Array, shares: Array | None = None) -> None:
-        """Write the kernel of the rows A below the diagonal of K; with the shares of the family by default."""
+        """Write the kernel of the rows A below the diagonal of K; with the fractions of the family by default."""
         from mercer.metrics.anova_numba import fill
 
         if shares is not None:

@@ -42,7 +42,7 @@ class Candidate:
     value : float
         Negative log-likelihood per row.
     log_shares : array of shape (d,) or None
-        Logarithms of the shares of the columns, where the family has them.
+        Logarithms of the fractions of the columns, where the family has them.
     """
 
     family: Family
@@ -55,7 +55,7 @@ class Candidate:
 
     @property
     def unit(self) -> Family:
-        """The family with the shares of the columns that are used: its kernel is that of `rows`."""
+        """The family with the fractions of the columns that are used: its kernel is that of `rows`."""
         return self.family if self.log_shares is None else self.family.at(np.exp(self.log_shares[self.used]))
 
     @property
@@ -239,7 +239,7 @@ def _equal_shares(used: Array) -> Array:
 
 
 def _median_distance(family: Family, X: Array) -> float:
-    """The median distance of the family between different rows, of which some are looked at; in a column if shared."""
+    """The median distance of the family between different rows, of which some are examined; in a column if shared."""
     distances = pdist(X[: TUNING.start_rows], "euclidean" if family.turns else "cityblock")
     positive = distances[distances > 0]
     median = float(np.median(positive)) if positive.size else 1.0

@@ -47,7 +47,7 @@ class Choice:
 
     @property
     def measure(self) -> str:
-        """What errors are shares of: the variance of the targets, or the deviance of classes."""
+        """What errors are fractions of: the variance of the targets, or the deviance of classes."""
         return "deviance" if self.classes else "variance"
 
     def add(self, candidates: list[Candidate], X: Array, Y: Array) -> None:
@@ -163,7 +163,7 @@ def held_out_values(candidate: Candidate, X: Array, Y: Array, split: Split) -> A
 
 
 def compare(learner: Learner, families: list[Family], X: Array, Y: Array, choice: Choice, found: Any) -> None:
-    """Learn and judge isotropic and diagonal candidates of each family; `found` is told of the best so far."""
+    """Learn and judge isotropic and diagonal candidates of each family; `found` is notified of the best so far."""
     parts = [(X[split.learned], Y[split.learned]) for split in choice.splits]
     selected = [learner.selected(*part) for part in parts]
     for family in families:

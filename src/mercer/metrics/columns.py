@@ -13,7 +13,7 @@ from scipy.stats import norm, rankdata
 from mercer.arrays import Array
 from mercer.metrics.tuning import TUNING
 
-# Spread below this share of the largest value is rounding: such columns count as constant.
+# Spread below this fraction of the largest value is rounding: such columns count as constant.
 _LEAST_SPREAD = 1e-13
 _LARGEST = np.finfo(np.float64).max
 
@@ -132,7 +132,7 @@ def most_relevant(X: Array, Y: Array, groups: Array) -> Array:
 
 
 def relevance(X: Array, Y: Array, groups: Array) -> Array:
-    """Share of the variance of the targets that each group of columns explains by itself, beyond what chance does.
+    """Fraction of the variance of the targets that each group of columns explains by itself, beyond what chance does.
 
     The adjusted correlation ratio of ten bins: the largest of several targets. Bins hold the same number of rows; equal
     values come into one bin. A group counts as much as the best of its columns, and not less than the cells that the
@@ -150,7 +150,7 @@ def relevance(X: Array, Y: Array, groups: Array) -> Array:
 
 
 def _correlation_ratio(cells: Array, centred: Array) -> float:
-    """Share of the variance between cells, less what cells without meaning would have; nothing if each row is one."""
+    """Fraction of the variance between cells, less that of random cells; zero if each row is a cell of its own."""
     n, count = len(cells), np.bincount(cells)
     n_cells = np.count_nonzero(count)
     if n_cells == n:

@@ -1,4 +1,4 @@
-"""How wrong predictions are, as a share of what the mean leaves: of the variance, or of the deviance of classes."""
+"""How wrong predictions are, as a fraction of what the mean leaves: of the variance, or of the deviance of classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from scipy.special import expit, xlogy
 
 from mercer.arrays import Array
 
-# Newton steps of the logistic regression, and its ridge: classes that are told apart without error have a finite slope.
+# Newton steps of the logistic regression, and its ridge: classes that are distinguished without error have a finite
+# slope.
 _STEPS, _RIDGE = 15, 1e-3
 
 

@@ -31,8 +31,8 @@ from mercer.running import Status
 class Compared(NamedTuple):
     """A candidate: its log-likelihood per row, and its error on rows that it was not learned on.
 
-    The error is a share of what the mean leaves: of the variance of the targets, or of the deviance (log loss after the
-    best sigmoid) where each target has two values only.
+    The error is a fraction of what the mean leaves: of the variance of the targets, or of the deviance (log loss after
+    the best sigmoid) where each target has two values only.
     """
 
     family: str
@@ -80,7 +80,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     weights_ : array of shape (n_features_in_,)
         Weights of the columns of X before a rotation.
     noise_ : float
-        Variance of the noise by the likelihood, as a share of that of the targets. It assumes Gaussian noise.
+        Variance of the noise by the likelihood, as a fraction of that of the targets. It assumes Gaussian noise.
     importance_ : array of shape (n_features_in_,)
         Root mean square slope of the fitted function: standard deviations of y for one of the column.
     table_ : list of Compared
@@ -196,7 +196,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def leave_one_out_error_(self) -> float:
-        """Mean squared error of predicting a row from the others, as a share of the variance of the targets.
+        """Mean squared error of predicting a row from the others, as a fraction of the variance of the targets.
 
         What the rows leave unknown is in it, and not in `noise_`. Weights have seen the row that is left out: errors of
         new rows are larger. Computed when it is read, from the rows of the last steps: n³.
@@ -221,7 +221,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         array of shape (n_features_in_, n_features_in_)
             Mean of (f(x) - f(x; j) - f(x; k) + f(x; j, k))² / 4 over rows, where column j or k or both are those of
-            another row; as a share of the variance of the targets. Functions that are sums over columns have zeros.
+            another row; as a fraction of the variance of the targets. Functions that are sums over columns have zeros.
             Duplicates change together, and pairs of them are NaN.
         """
         check_is_fitted(self, "components_")

@@ -42,8 +42,8 @@ class ProfileLikelihood:
     F = 1/2 mean_c log((y_c - μ_c)ᵀ C (y_c - μ_c) / n) + 1/(2n) log det(K + s) + prior/n Σ_g (log w_g - mean log w)²
 
     with the kernel matrix K of the rows x_j w_j (times a rotation R), C = (K + s)⁻¹, and the variance and the mean μ_c
-    of each target at their best values. Several targets share one kernel. Shares of columns, where the family has them,
-    have a prior of twice its width.
+    of each target at their best values. Several targets share one kernel. Fractions of columns, where the family has
+    them, have a prior of twice its width.
 
     Parameters
     ----------

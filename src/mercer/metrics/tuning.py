@@ -17,7 +17,7 @@ class Tuning:
     least_log_weight, largest_log_weight : float
         Bounds of the logarithms of weights of standardised columns.
     least_log_share, largest_log_share : float
-        Bounds of the logarithms of shares of columns.
+        Bounds of the logarithms of fractions of columns.
     prior_of_shares : float
         Strength of the prior of shares in units of that of weights.
     alike_columns, flat_ridge : float
@@ -44,9 +44,9 @@ class Tuning:
     least_distinct : int
         With fewer distinct rows nothing is compared: one scale for all columns.
     many_targets : float
-        Share of distinct targets above which equal rows with equal targets are copies.
+        Fraction of distinct targets above which equal rows with equal targets are copies.
     mostly_distinct : float
-        Share of distinct rows below which equal rows may be parted.
+        Fraction of distinct rows below which equal rows may be parted.
     clear_gain, clear_gain_of_classes : float
         Standard errors by which a candidate must be better than equal weights: more for classes, where weights seldom
         help and few rows make candidates look different.

@@ -1,4 +1,4 @@
-"""Columns that are the same but for their units: what they tell cannot be told apart."""
+"""Columns that are the same but for their units: what they tell cannot be distinguished."""
 
 from __future__ import annotations
 

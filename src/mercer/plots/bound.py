@@ -25,7 +25,7 @@ _SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 class BoundDisplay(PlainDisplay):
     """A bound of mutual information against the number of pairs that are compared, with its ceiling.
 
-    Where the bound follows its ceiling, it tells how many pairs there are, and not how much is shared.
+    Where the bound follows its ceiling, it says how many pairs there are, and not how much is shared.
 
     Parameters
     ----------

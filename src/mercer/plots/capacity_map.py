@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.capacity import best_period, log_covering, periodic_spectrum
-from mercer.plots.style import INK, new_or_given, pyplot
+from mercer.plots.display import PlainDisplay
+from mercer.plots.style import INK, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _LOG_N = 60 * float(np.log(2))
 
 
 @dataclass(eq=False, kw_only=True)
-class CapacityMapDisplay:
+class CapacityMapDisplay(PlainDisplay):
     """Logarithm of a covering number over the width of a kernel and the dimension of the space.
 
     Parameters
@@ -101,23 +102,9 @@ class CapacityMapDisplay:
         widths_, dims = np.asarray(widths, dtype=np.float64), np.asarray(n_dims)
         return cls(widths=widths_, n_dims=dims, log_coverings=table, epsilon=epsilon).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> CapacityMapDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        CapacityMapDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import LogNorm
 
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
         table = np.maximum(self.log_coverings, 0.1)
         # One value on all of a map is no range.
         limits = LogNorm(table.min(), max(table.max(), 1.01 * table.min()))
@@ -133,4 +120,3 @@ class CapacityMapDisplay:
         ax.set_xlabel("width of the kernel")
         ax.set_ylabel("dimension")
         pyplot().colorbar(mesh, ax=ax, label=f"ln N({self.epsilon:g})")
-        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
-from mercer.plots.style import new_or_given, new_or_given_pair
+from mercer.plots.style import new_or_given, new_or_given_pair, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +52,21 @@ class PlainDisplay(Display, ABC):
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on these axes."""
+
+
+class SpaceDisplay(PlainDisplay):
+    """A display in three dimensions, on axes with projection="3d"."""
+
+    def _on(self, ax: Any) -> Any:
+        if ax is None:
+            ax = pyplot().figure(figsize=(6.4, 5.6), layout="constrained").add_subplot(projection="3d")
+        elif getattr(ax, "name", None) != "3d":
+            raise ValueError(
+                f"ax of {type(self).__name__} must have projection='3d', got {ax!r}; make it with "
+                "figure.add_subplot(projection='3d')."
+            )
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
 class PairDisplay(Display, ABC):

@@ -22,7 +22,7 @@ class EigengapDisplay(PlainDisplay):
     """Eigenvalues λ = 1 - θ of the random-walk Laplacian, increasing, and the gap after those of the clusters.
 
     On a logarithmic axis gaps are the ratios that `mercer.graphs.eigengaps` compares: the longest step upwards tells
-    the number of clusters. Eigenvalues that are too small to be told from 0 are triangles at the bottom.
+    the number of clusters. Eigenvalues that are too small to be distinguished from 0 are triangles at the bottom.
 
     Parameters
     ----------

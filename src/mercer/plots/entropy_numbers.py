@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from mercer.capacity import (
     periodic_spectrum,
     water_filling,
 )
-from mercer.plots.style import COLORS, DASHES, INK, POINTS, legend_above_data, new_or_given, new_or_given_pair
+from mercer.plots.display import PairDisplay, PlainDisplay
+from mercer.plots.style import COLORS, DASHES, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ _MOST_BARS = 300
 
 
 @dataclass(eq=False, kw_only=True)
-class EntropyNumberDisplay:
+class EntropyNumberDisplay(PlainDisplay):
     """Radii at which n balls cover a kernel class, over log2 n, by several bounds and in several dimensions.
 
     Parameters
@@ -101,21 +102,7 @@ class EntropyNumberDisplay:
         bits = np.linspace(0.0, most_bits, 161)
         return cls(spectra=spectra, norm=norm, n_samples=n_samples, bits=bits).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> EntropyNumberDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        EntropyNumberDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         largest = max(float(np.exp(spectrum.log_trivial)) for spectrum in self.spectra.values())
         for i, (name, spectrum) in enumerate(self.spectra.items()):
             color = COLORS[i % len(COLORS)]
@@ -133,11 +120,10 @@ class EntropyNumberDisplay:
         ax.set_xlabel("log2 n")
         ax.set_ylabel("entropy number ε_n")
         legend_above_data(ax)
-        return self
 
 
 @dataclass(eq=False, kw_only=True)
-class WaterFillingDisplay:
+class WaterFillingDisplay(PairDisplay):
     """Eigenvalues and the level to which n balls fill them: those above are coded, and why there are just j* of them.
 
     Parameters
@@ -167,21 +153,8 @@ class WaterFillingDisplay:
     spectrum: Spectrum
     log_n: float
 
-    def plot(self, ax: Any = None) -> WaterFillingDisplay:
-        """Draw, on a new pair of axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes or pair of Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        WaterFillingDisplay
-            The display itself.
-        """
-        left, right = self.axes_ = new_or_given_pair(ax)
-        self.figure_ = left.figure
+    def _draw(self, axes: tuple[Axes, Axes]) -> None:
+        left, right = axes
         filled = water_filling(self.spectrum, self.log_n)
         level = float(np.exp(filled.log_level))
         # Smaller eigenvalues than these would not be seen; there may be very many of them.
@@ -204,11 +177,10 @@ class WaterFillingDisplay:
         right.set_xlabel("j")
         right.set_ylabel("scale a of the axis")
         legend_above_data(right)
-        return self
 
 
 @dataclass(eq=False, kw_only=True)
-class PeriodDisplay:
+class PeriodDisplay(PlainDisplay):
     """The bound on an entropy number over the period of the kernel, and what of it comes from wrapping.
 
     Parameters
@@ -270,21 +242,7 @@ class PeriodDisplay:
         bounds = wraps + [entropy_number(s, log_n, norm=n) for s, n in zip(spectra, norms, strict=True)]
         return cls(periods=periods, bounds=bounds, wraps=wraps, best=best).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> PeriodDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        PeriodDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         ax.plot(self.periods, self.bounds, color=COLORS[1], lw=1.8, label="bound on ε_n")
         ax.plot(self.periods, self.wraps, color=COLORS[0], lw=1.4, ls=DASHES[1], label="of it from wrapping")
         ax.axvline(self.best, color=INK, lw=1.2, ls=DASHES[2], label=f"best period {self.best:.3g}")
@@ -292,4 +250,3 @@ class PeriodDisplay:
         ax.set_xlabel("period v")
         ax.set_ylabel("entropy number")
         ax.legend(frameon=False, fontsize=9, loc="lower right")
-        return self

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mercer.solvers import Iterate
 
-# Nothing smaller can be told from zero; a gap of zero is drawn here.
+# Nothing smaller can be distinguished from zero; a gap of zero is drawn here.
 _FLOOR = float(np.finfo(np.float64).eps)
 
 

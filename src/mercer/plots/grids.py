@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from mercer.arrays import Array
 
-# Share of its range by which a grid goes beyond the data on either side.
+# Fraction of its range by which a grid goes beyond the data on either side.
 _MARGIN = 0.04
 
 
@@ -84,7 +84,7 @@ def drawn_columns(owner: str, X: Any, columns: Sequence[int], n: int) -> tuple[A
 def latent_limits(estimator: Any, margin: float = 0.0) -> Array:
     """Ends (q, 2) of the latent coordinates: -1 and 1, or of the embedding where the domain is defined by its density.
 
-    These are moved outwards by a share of the range, except those of circles.
+    These are moved outwards by a fraction of the range, except those of circles.
     """
     Z = np.asarray(estimator.embedding_)
     if not _has_domain(estimator):

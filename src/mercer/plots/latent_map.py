@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Cells along each latent coordinate: a density has finer structure than a magnification.
 _STEPS, _FINE_STEPS = 80, 160
-# Share of the range of the latent points by which the picture of their density is larger.
+# Fraction of the range of the latent points by which the picture of their density is larger.
 _MARGIN = 0.1
 
 

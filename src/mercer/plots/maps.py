@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # More edges than this are grey all over.
 _MOST_EDGES = 20_000
-# Pairs of a colour and a marker that can be told apart.
+# Pairs of a colour and a marker that can be distinguished.
 _MOST_LABELS = len(COLORS) * len(MARKERS)
 
 
@@ -28,7 +28,7 @@ class MapDisplay(Display):
     """Rows as points in the plane, coloured by what is known of them, over the edges of their graph.
 
     Both axes have the same scale: distances on the map are seen as they are. Rows without coordinates are left out, and
-    the legend tells how many.
+    the legend says how many.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def _one_width(width: Any) -> float:
 
 @dataclass(eq=False, kw_only=True)
 class ExplainedVarianceDisplay(PlainDisplay):
-    """The share of the variance that each component holds.
+    """The fraction of the variance that each component holds.
 
     Parameters
     ----------

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.arrays import Array
-from mercer.plots.style import COLORS, DASHES, INK, legend_above_data, new_or_given
+from mercer.plots.display import PlainDisplay
+from mercer.plots.style import COLORS, DASHES, INK, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
-class RateDisplay:
+class RateDisplay(PlainDisplay):
     """Bounds on the expected excess of manifolds over the number of rows, with their slopes at the end.
 
     Parameters
@@ -90,21 +91,7 @@ class RateDisplay:
         step = float(np.log(self.sizes[-1] / self.sizes[-2]))
         return {name: float(np.log(v[-1] / v[-2])) / step for name, v in self.values.items()}
 
-    def plot(self, ax: Axes | None = None) -> RateDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RateDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         for i, (name, values) in enumerate(self.values.items()):
             ax.loglog(
                 self.sizes, values, color=COLORS[i % len(COLORS)], ls=DASHES[i % len(DASHES)], lw=1.8,
@@ -114,4 +101,3 @@ class RateDisplay:
         ax.set_xlabel("rows m")
         ax.set_ylabel("bound on the expected excess")
         legend_above_data(ax)
-        return self

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.plots.style import COLORS, DASHES, INK, POINTS, color, legend_above_data, new_or_given
+from mercer.plots.display import PlainDisplay
+from mercer.plots.style import COLORS, DASHES, INK, POINTS, color, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _NAMES = {"span": "leave-one-out (span)", "path": "leave-one-out (exact)", "refi
 
 
 @dataclass(eq=False, kw_only=True)
-class RiskBoundsDisplay:
+class RiskBoundsDisplay(PlainDisplay):
     """All statements on the error of a machine as bars: grey where vacuous, with a line at the best constant.
 
     Parameters
@@ -66,21 +67,7 @@ class RiskBoundsDisplay:
         """
         return cls(bounds=bounds).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> RiskBoundsDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RiskBoundsDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         statements = self.bounds.bounds[::-1]
         for place, bound in enumerate(statements):
             shade = POINTS if bound.vacuous else COLORS[1 if bound.kind == "estimate" else 0]
@@ -95,11 +82,10 @@ class RiskBoundsDisplay:
         ax.set_ylim(-0.6, len(statements) + 0.2)
         ax.set_xlabel(self.bounds.unit)
         ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper left", borderaxespad=0.0)
-        return self
 
 
 @dataclass(eq=False, kw_only=True)
-class RiskPathDisplay:
+class RiskPathDisplay(PlainDisplay):
     """Criteria of machines along a path: figure 7.5 of [Smola1998]_ with real curves.
 
     Parameters
@@ -178,21 +164,7 @@ class RiskPathDisplay:
             )
         return cls(path=path, x=places, x_name=x_name, others=others or {}).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> RiskPathDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RiskPathDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         order = np.argsort(self.x)
         curves = {_NAMES.get(name, name): values for name, values in self.path.criteria.items()}
         vacuous = {_NAMES.get(name, name): values for name, values in self.path.vacuous.items()}
@@ -210,11 +182,10 @@ class RiskPathDisplay:
         ax.set_xlabel(self.x_name)
         ax.set_ylabel("error")
         legend_above_data(ax)
-        return self
 
 
 @dataclass(eq=False, kw_only=True)
-class NormRiskDisplay:
+class NormRiskDisplay(PlainDisplay):
     """Empirical risk over Q = ‖f‖²/2 along a regularization path, figure 1.2 of [Smola1998]_: the L-curve.
 
     Given Q and the least risk (1.28), or given the risk and the least Q (1.30), or given the slope -1/(C n), which is
@@ -273,21 +244,7 @@ class NormRiskDisplay:
             )
         return cls(norms=norms, risks=risks, chosen=chosen).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> NormRiskDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        NormRiskDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         order = np.argsort(self.norms)
         Q, R = 0.5 * self.norms[order] ** 2, np.asarray(self.risks)[order]
         ax.plot(Q, R, color=COLORS[1], lw=1.8, marker="o", ms=3.5, label="least risk for each norm")
@@ -303,4 +260,3 @@ class NormRiskDisplay:
         ax.set_xlabel("Q = ½ ‖f‖²")
         ax.set_ylabel("empirical risk")
         legend_above_data(ax)
-        return self

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.capacity import SampleCapacity, Spectrum, shattering_functions, shattering_margin, water_filling
-from mercer.plots.style import COLORS, DASHES, INK, POINTS, legend_above_data, new_or_given, new_or_given_pair, pyplot
+from mercer.plots.display import PairDisplay, PlainDisplay, SpaceDisplay
+from mercer.plots.style import COLORS, DASHES, INK, POINTS, legend_above_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, kw_only=True)
-class FeatureBoxDisplay:
+class FeatureBoxDisplay(SpaceDisplay):
     """Rows in feature space, in their box, in an ellipsoid: three kernel principal components.
 
     Parameters
@@ -94,31 +95,10 @@ class FeatureBoxDisplay:
         semi_axes = scales * radius
         return cls(points=points, half_sides=sides, semi_axes=semi_axes, components=components).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> FeatureBoxDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw, with projection="3d".
-
-        Returns
-        -------
-        FeatureBoxDisplay
-            The display itself.
-        """
-        axes: Any = ax
-        if ax is None:
-            axes = pyplot().figure(figsize=(6.4, 5.4), layout="constrained").add_subplot(projection="3d")
-        elif getattr(ax, "name", None) != "3d":
-            raise ValueError(
-                f"ax of {type(self).__name__} must have projection='3d', got {ax!r}; make it with "
-                "figure.add_subplot(projection='3d')."
-            )
-        self.ax_, self.figure_ = axes, axes.figure
+    def _draw(self, ax: Any) -> None:
         angle, height = np.meshgrid(np.linspace(0, 2 * np.pi, 49), np.linspace(0, np.pi, 25))
         sphere = np.array([np.cos(angle) * np.sin(height), np.sin(angle) * np.sin(height), np.cos(height)])
-        axes.plot_wireframe(
+        ax.plot_wireframe(
             *(self.semi_axes[:, None, None] * sphere), color=COLORS[1], lw=0.4, alpha=0.5, rstride=2, cstride=3,
             label="ellipsoid",
         )  # fmt: skip
@@ -126,19 +106,18 @@ class FeatureBoxDisplay:
         edges = [(a, b) for a, b in product(range(8), repeat=2) if a < b and np.sum(corners[a] != corners[b]) == 1]
         for number, (a, b) in enumerate(edges):
             label = "box" if number == 0 else None
-            axes.plot(*corners[[a, b]].T, color=COLORS[0], lw=1.5, label=label)
-        axes.scatter(*self.points.T, s=8, color=INK, depthshade=False, label="rows")
+            ax.plot(*corners[[a, b]].T, color=COLORS[0], lw=1.5, label=label)
+        ax.scatter(*self.points.T, s=8, color=INK, depthshade=False, label="rows")
         first, second, third = (f"component {c + 1}" for c in self.components)
-        axes.set_xlabel(first)
-        axes.set_ylabel(second)
-        axes.set_zlabel(third)
-        axes.set_box_aspect(np.sqrt(self.semi_axes / self.semi_axes.max()))
-        axes.legend(frameon=False, fontsize=9, loc="upper left")
-        return self
+        ax.set_xlabel(first)
+        ax.set_ylabel(second)
+        ax.set_zlabel(third)
+        ax.set_box_aspect(np.sqrt(self.semi_axes / self.semi_axes.max()))
+        ax.legend(frameon=False, fontsize=9, loc="upper left")
 
 
 @dataclass(eq=False, kw_only=True)
-class HullDisplay:
+class HullDisplay(PairDisplay):
     """Weight vectors of two machines: a ball for support vector machines, the hull of the rows for linear programs.
 
     Parameters
@@ -204,23 +183,10 @@ class HullDisplay:
         points = (capacity.eigenvectors * np.sqrt(capacity.eigenvalues))[:, list(components)]
         return cls(points=points, radius=capacity.radius, components=components).plot(ax)
 
-    def plot(self, ax: Any = None) -> HullDisplay:
-        """Draw, on a new pair of axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes or pair of Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        HullDisplay
-            The display itself.
-        """
+    def _draw(self, axes: tuple[Axes, Axes]) -> None:
         from scipy.spatial import ConvexHull
 
-        left, right = self.axes_ = new_or_given_pair(ax)
-        self.figure_ = left.figure
+        left, right = axes
         angle = np.linspace(0, 2 * np.pi, 200)
         ball = self.radius * np.column_stack([np.cos(angle), np.sin(angle)])
         both = np.vstack([self.points, -self.points])
@@ -246,11 +212,10 @@ class HullDisplay:
             half.set_xlabel(f"component {self.components[0] + 1}")
             half.legend(frameon=False, fontsize=9, loc="upper center", ncols=2, bbox_to_anchor=(0.5, 0.93))
         left.set_ylabel(f"component {self.components[1] + 1}")
-        return self
 
 
 @dataclass(eq=False, kw_only=True)
-class ShatteringDisplay:
+class ShatteringDisplay(PlainDisplay):
     """Functions of bounded norm that take all 2^m signs on m points, past bars of the largest margin.
 
     Parameters
@@ -317,21 +282,7 @@ class ShatteringDisplay:
         curves = np.linalg.solve(K, values.T).T @ kernel(x[:, None], grid[:, None])
         return cls(points=x, grid=grid, values=curves, margin=margin).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> ShatteringDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ShatteringDisplay
-            The display itself.
-        """
-        ax = self.ax_ = new_or_given(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         ax.plot(self.grid, self.values.T, color=POINTS, lw=0.6, alpha=0.5, zorder=1)
         # The rough ones tell most: signs that alternate, and two others.
         changes = np.count_nonzero(np.diff(np.sign(self.values), axis=1), axis=1)
@@ -346,4 +297,3 @@ class ShatteringDisplay:
         ax.set_xlabel("x")
         ax.set_ylabel("f(x)")
         legend_above_data(ax)
-        return self

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.arrays import Array
-from mercer.plots.display import Display
+from mercer.plots.display import SpaceDisplay
 from mercer.plots.grids import drawn_columns, images_of, latent_grid, require
-from mercer.plots.style import COLORS, pyplot
+from mercer.plots.style import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _STEPS = 30
 
 
 @dataclass(eq=False, kw_only=True)
-class SurfaceDisplay(Display):
+class SurfaceDisplay(SpaceDisplay):
     """Rows in space, and the net of latent coordinate lines on the surface that was fitted to them.
 
     Parameters
@@ -82,38 +82,15 @@ class SurfaceDisplay(Display):
         images = images_of(estimator, latent_grid(cls.__name__, estimator, _STEPS))
         return cls(rows=rows, surface=images[:, chosen].reshape(_STEPS, _STEPS, 3), names=names).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> SurfaceDisplay:
-        """Draw, on new axes if none are given.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw, with projection="3d".
-
-        Returns
-        -------
-        SurfaceDisplay
-            The display itself.
-        """
-        if ax is None:
-            figure = pyplot().figure(figsize=(6.4, 5.6), layout="constrained")
-            ax = figure.add_subplot(projection="3d")
-        elif getattr(ax, "name", None) != "3d":
-            raise ValueError(
-                f"ax of {type(self).__name__} must have projection='3d', got {ax!r}; make it with "
-                "figure.add_subplot(projection='3d')."
-            )
-        drawn: Any = ax
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         size = float(np.clip(6_000 / len(self.rows), 2.0, 16.0))
-        drawn.scatter(*self.rows.T, s=size, color=COLORS[1], linewidths=0, alpha=0.8, label="rows")
+        ax.scatter(*self.rows.T, s=size, color=COLORS[1], linewidths=0, alpha=0.8, label="rows")
         x, y, z = np.moveaxis(self.surface, -1, 0)
-        drawn.plot_wireframe(x, y, z, rcount=15, ccount=15, color=COLORS[0], lw=0.9, label="surface")
+        ax.plot_wireframe(x, y, z, rcount=15, ccount=15, color=COLORS[0], lw=0.9, label="surface")
         both = [np.r_[a, b.ravel()] for a, b in zip(self.rows.T, (x, y, z), strict=True)]
         spans = [np.ptp(values[np.isfinite(values)]) for values in both]
-        drawn.set_box_aspect([span or 1.0 for span in spans])
+        ax.set_box_aspect([span or 1.0 for span in spans])
         for axis, name in zip("xyz", self.names, strict=True):
-            getattr(drawn, f"set_{axis}label")(name)
-            getattr(drawn, f"{axis}axis").pane.fill = False
-        drawn.legend(frameon=False, loc="upper left")
-        return self
+            getattr(ax, f"set_{axis}label")(name)
+            getattr(ax, f"{axis}axis").pane.fill = False
+        ax.legend(frameon=False, loc="upper left")

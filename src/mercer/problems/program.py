@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mercer.regularizers import Penalty
 
 
-# Values of the norm below this share of 1/2 (Σ|B|)² k(x, x) are as good as zero.
+# Values of the norm below this fraction of 1/2 (Σ|B|)² k(x, x) are as good as zero.
 _SMALL = 1e-6
-# Rows on which the entries of a matrix are looked at that is not positive.
+# Rows whose entries bound the size of a matrix that is not positive.
 _N_LOOKED_AT = 64
 # Rounding of a residual, in units of its target, and how much smaller than what counts it is to be.
 _EPS, _CLEARLY = float(np.finfo(np.float64).eps), 1e14

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -18,10 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.parameters import check_count
 from mercer.running import Run, Status, Stopping, best_of, descend
 
-Array = NDArray[Any]
 Book = TypeVar("Book")
 
 # Share of the largest entry by which a metric may fail to be symmetric: what rounding leaves.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, spread_rows
-
-Array = NDArray[Any]
 
 
 class Planes(NamedTuple):

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
@@ -15,11 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.losses.rows import LaplaceRows, RowLoss, as_row_loss
 from mercer.parameters import check_choice, check_positive
 from mercer.quantizers.base import Coded, Quantizer, in_metric, out_of_metric, row_of, spread_rows
-
-Array = NDArray[Any]
 
 # Distances of a block of rows from all points: few enough for the processor's cache.
 _DISTANCES_AT_ONCE = 2**17

@@ -27,8 +27,8 @@ class Penalty:
     columns : array of shape (n_samples, n_columns)
         Functions that enter linearly, at the training rows.
     bounds : array of shape (n_columns,)
-        Price of the modulus of their coefficients; 0 for those that are unpenalised. In the dual program they are the
-        bounds |columnsᵀ B| <= bounds.
+        Weight of the absolute value of their coefficients; 0 for those that are unpenalised. In the dual program they
+        are the bounds |columnsᵀ B| <= bounds.
     expand : callable
         From the dual variables B and the coefficients d to those of the kernel functions and of the parametric part.
     rewrites : bool
@@ -47,7 +47,7 @@ class Penalty:
 
 
 class Regularizer(BaseEstimator, ABC):
-    """A price for f = Σ_i a_i k(x_i, .) + Σ_j b_j φ_j.
+    """A penalty of f = Σ_i a_i k(x_i, .) + Σ_j b_j φ_j.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Regularizer(BaseEstimator, ABC):
 
     @abstractmethod
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:
-        """The price of the function with these coefficients."""
+        """The penalty of the function with these coefficients."""
 
 
 def penalty_of_norm(gram: Any, columns: Array, bounds: Array) -> Penalty:
@@ -94,5 +94,5 @@ def need_matrix(regularizer: Regularizer, gram: Any) -> Array:
 
 
 def unpenalised(columns: Array) -> Array:
-    """Bounds of columns that cost nothing."""
+    """Bounds of unpenalised columns: zero."""
     return np.zeros(columns.shape[1])

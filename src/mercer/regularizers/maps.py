@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.parameters import check_choice
 from mercer.regularizers.sparse import sparse_coefficients
-
-Array = NDArray[Any]
 
 
 class MapPenalty(ABC):

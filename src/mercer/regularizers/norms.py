@@ -14,7 +14,7 @@ from mercer.regularizers.maps import MapL1, MapL2, MapNorm, MapPenalty
 
 
 class RKHSNorm(Regularizer):
-    """Half the squared norm of the kernel part in its Hilbert space, 1/2 aᵀKa; the parametric part costs nothing.
+    """Half the squared norm of the kernel part in its Hilbert space, 1/2 aᵀKa; the parametric part is unpenalised.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class L1Coefficients(Regularizer):
         return MapL1()
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
-        """Kernel functions are columns with the price 1."""
+        """Kernel functions are columns with the weight 1."""
         K = need_matrix(self, gram)
         n, columns = len(K), np.hstack([K, parametric])
         bounds = np.concatenate([np.ones(n), unpenalised(parametric)])
@@ -144,7 +144,7 @@ class Mixed(Regularizer):
     Parameters
     ----------
     weight : float or list of float
-        Price of the parametric coefficients, the same for all or one for each; 0 leaves one unpenalised.
+        Weight of the parametric coefficients, the same for all or one for each; 0 leaves one unpenalised.
 
     Notes
     -----
@@ -162,7 +162,7 @@ class Mixed(Regularizer):
         self.weight = weight
 
     def penalty(self, gram: Any, parametric: Array) -> Penalty:
-        """Parametric columns with a price."""
+        """Parametric columns with an l1 penalty."""
         return penalty_of_norm(gram, parametric, self._weights(parametric.shape[1]))
 
     def value(self, gram: Any, coefficients: Array, parametric_coefficients: Array) -> float:

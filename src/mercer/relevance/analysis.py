@@ -22,7 +22,7 @@ from mercer.threads import allowed_threads, run_threaded, single_threaded_numpy
 METHODS = ("two_component", "leave_one_out")
 # Up to so many rows "auto" takes the whole spectrum; then a factor of this rank.
 _MOST_EXACT_ROWS, _AUTO_RANK = 3000, 1000
-# Up to so many rows several kernels are looked at together.
+# Up to so many rows several kernels are examined together.
 _MOST_ROWS_TOGETHER = 1500
 
 
@@ -101,7 +101,7 @@ def analyse(
 ) -> Iterator[Analysis]:
     """Analyses for each kernel: with the whole spectrum, or on low-rank factors; at d̂, or at a given dimension.
 
-    `constant` tells whether constant functions are projected out first; with both answers there are two for a kernel.
+    `constant` says whether constant functions are projected out first; with both answers there are two for a kernel.
     """
     Y = labels.columns
     if rank is None:

@@ -13,17 +13,17 @@ from mercer.relevance.analysis import Analysis
 from mercer.relevance.labels import Labels
 from mercer.relevance.learning_curve import LearningCurve
 
-# More dimensions than this share of the samples are many. It divides table 4 of the paper, but for thyroid.
+# More dimensions than this fraction of the samples are many. It divides table 4 of the paper, but for thyroid.
 _HIGH_DIMENSION = 0.08
-# More error than this share of that of the best constant is much. It divides table 4, but for splice, which the paper
-# itself calls "not very noisy" in section 6.2.
+# More error than this fraction of that of the best constant is much. It divides table 4, but for splice, which the
+# paper itself calls "not very noisy" in section 6.2.
 _HIGH_NOISE = 0.3
 # Likelihood ratios that chance reaches when labels and rows have nothing to do with each other.
 _CHANCE = 12.0
 _NOTHING_LEARNED = 0.9
-# Doubling the data must remove this share of the error to be called a help.
+# Doubling the data must remove this fraction of the error to be called a help.
 _HELPFUL_GAIN = 0.1
-# Held-out errors above this share of that of the best constant are told beside the word "clean".
+# Held-out errors above this fraction of that of the best constant are told beside the word "clean".
 _POOR = 0.5
 
 _VERDICTS = {

@@ -51,8 +51,8 @@ class RelevantDimensions(BaseEstimator):
     dimension_ : int
         Number of relevant components, at most half the number of samples; 0 if the spectrum is flat.
     noise_level_ : float
-        Error of the denoised labels against the given ones: share of wrong classes, or squared error over that of the
-        mean.
+        Error of the denoised labels against the given ones: fraction of wrong classes, or squared error over that of
+        the mean.
     log_likelihood_ : float
         Minus the negative log-likelihood -(d/n) log s1 - ((n-d)/n) log s2 of the two-component model at d =
         `dimension_`; with an intercept n is the number of samples less one.

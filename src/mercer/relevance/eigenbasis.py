@@ -14,7 +14,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.gram import LowRank
 from mercer.solvers.lapack import TridiagonalForm
 
-# Components below this share of the largest eigenvalue are rounding noise, whatever the number of rows.
+# Components below this fraction of the largest eigenvalue are rounding noise, whatever the number of rows.
 _FLOOR = 1e-13
 
 

@@ -107,7 +107,7 @@ class Labels:
         return np.asarray(np.mean((self.columns - G) ** 2, axis=1) / self.variance)
 
     def error(self, G: Array) -> float:
-        """Share of wrong classes, or squared error over that of the best constant."""
+        """Fraction of wrong classes, or squared error over that of the best constant."""
         return float(np.mean(self.losses(G)))
 
     @property

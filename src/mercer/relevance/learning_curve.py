@@ -28,7 +28,7 @@ class LearningCurve:
     sizes : array of shape (n_sizes,)
         Numbers of training rows.
     errors : array of shape (n_sizes, n_repeats)
-        Error on rows that were held out: share of wrong classes, or squared error over that of the best constant.
+        Error on rows that were held out: fraction of wrong classes, or squared error over that of the best constant.
         Repeats are other draws of rows, or other parts of the rows that were held out.
     n : int
         Number of rows in all.
@@ -72,7 +72,7 @@ class LearningCurve:
 
     @property
     def gain(self) -> float:
-        """Share of the error that twice as many rows would remove; 0 if it cannot be told from chance."""
+        """Fraction of the error that twice as many rows would remove; 0 if it cannot be distinguished from chance."""
         return 1.0 - self.expected(2 * self.n) / self.expected(self.n) if self.falls else 0.0
 
     def _line(self) -> tuple[float, float]:

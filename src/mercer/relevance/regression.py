@@ -178,7 +178,7 @@ class KernelPCClassifier(ClassifierMixin, _KernelPC):
     classes_ : array
         The labels.
     n_components_, kernel_, noise_level_, dual_coef_, intercept_, support_, support_vectors_
-        As in `KernelPCRegressor`; the noise level is the share of training labels that the fit contradicts.
+        As in `KernelPCRegressor`; the noise level is the fraction of training labels that the fit contradicts.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from mercer.workflows.learning import MachineSettings, fit_machine
 from mercer.workflows.mapping import MapResult, make_map
 from mercer.workflows.methods import MapSettings
 
-# Digits of four kinds, and so many of them: the whole set takes minutes.
+# Number of images, and of kinds of digits: the whole set would take minutes.
 _DIGITS, _KINDS = 120, 4
 
 
@@ -150,7 +150,7 @@ def _map_picture(result: MapResult) -> Markup:
         return picture.svg()
 
 
-# The longest first; and last what needs the same compiled functions as the first, which are there by then.
+# The longest first; the last one uses the compiled functions of the first, which exist by then.
 STATIONS = (
     Station("digits", "A map of digits", "mercer map digits.csv --label target", _digits),
     Station(
@@ -176,7 +176,7 @@ def tour() -> Iterator[tuple[Station, Findings]]:
     with multiprocessing.get_context("spawn").Pool(n_workers, _begin_work, (n_threads,)) as workers:
         for number, findings in workers.imap_unordered(_visit, range(len(STATIONS))):
             yield STATIONS[number], findings
-        # Workers that end by themselves clean up; leaving the block would kill them.
+        # Workers clean up when they end by themselves; leaving the block would kill them.
         workers.close()
         workers.join()
 

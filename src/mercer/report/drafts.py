@@ -26,7 +26,7 @@ except ImportError:  # as on Windows: no locks, so that drafts of dead processes
 _PREFIX = ".mercer-"
 # What a draft holds: the files, what is known of a folder that is exchanged, and what makes a move in place final.
 _NEW, _PLAN, _COMMIT = "new", "plan.json", "commit.json"
-# Seconds to wait for another process that writes to the same place, and between looks.
+# Seconds to wait for another process that writes to the same place, and between attempts.
 _PATIENCE, _PAUSE = 60.0, 0.02
 # Of renameat2: paths relative to the working folder, and two names that change places.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -164,7 +164,7 @@ def _write_all(new: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Wait until the disk knows the entries of a folder; not all file systems can tell."""
+    """Wait until the entries of a folder are on disk; not all file systems support this."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -190,7 +190,7 @@ def _given(folder: Path, new: Path, foreign: Sequence[str]) -> bool:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether two folders have changed places, which is one step for whoever looks on."""
+    """Exchange two folders in one atomic step; False where the system cannot do it."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):

@@ -12,9 +12,9 @@ from mercer.workflows.machine_models import MachineModel, probability_column
 
 # Rows that are averaged over, places along a column of numbers, and categories that are shown.
 _ROWS, _PLACES, _MOST_LEVELS = 100, 21, 12
-# Where the rows are: beyond these quantiles a curve rests on few of them.
+# Range of a curve: beyond these quantiles it rests on few rows.
 _ENDS = (0.02, 0.98)
-# Curves of more classes cannot be told apart.
+# Curves of more classes cannot be distinguished.
 _MOST_CLASSES = 5
 # Larger numbers cannot be drawn: the length of an axis would overflow.
 _LARGEST = 1e300

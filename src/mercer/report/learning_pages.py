@@ -82,10 +82,10 @@ def machine_verdict(result: MachineResult) -> str:
         text += " The trees are better than this machine, by more than chance: prefer them for this table."
     if n_held_out < FEWEST_HELD_OUT:
         rows = counted(n_held_out, "row was", "rows were")
-        text += f" Only {rows} held out: whether that is better than guessing cannot be told."
+        text += f" Only {rows} held out: whether that is better than guessing is unclear."
     elif abs(result.gain) < CLEAR:
         text += (
-            " That is within two standard errors of guessing: whether it is better cannot be told. Ask `mercer "
+            " That is within two standard errors of guessing: whether it is better is unclear. Ask `mercer "
             "diagnose` why."
         )
     elif gain < 0.05:

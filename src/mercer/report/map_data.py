@@ -45,7 +45,7 @@ def map_data(result: MapResult) -> dict[str, Any]:
 
 
 def column_errors(result: MapResult) -> list[tuple[str, float]]:
-    """Held-out reconstruction error of each column of the table as a share of its variance; none for images."""
+    """Held-out reconstruction error of each column of the table as a fraction of its variance; none for images."""
     quality = result.chosen.quality
     if quality is None or result.model.schema.image_shape is not None:
         return []
@@ -72,7 +72,7 @@ def _shown_columns(result: MapResult) -> tuple[list[str], int]:
     first = [] if result.label is None else [result.label]
     room = _MOST_COLUMNS - len(first)
     errors = dict(column_errors(result))
-    # Columns that are not used tell what rows are.
+    # Unused columns name the rows.
     best = sorted(names, key=lambda name: np.nan_to_num(errors.get(name, -1.0), nan=np.inf))
     kept = set(best[:room])
     return [*first, *(name for name in names if name in kept)], max(0, len(names) - room)
@@ -155,7 +155,7 @@ def _sorting_key(text: str) -> tuple[int, float, str]:
 
 
 def pixel_ends(table: Table) -> tuple[float, float]:
-    """The values of black and white pixels: bytes tell, other numbers go from their least to their largest."""
+    """The values of black and white pixels: 0 and 255 for bytes, else the least and the largest value."""
     pixels = table.frame.select(table.pixels)
     if all(dtype == pl.UInt8 for dtype in pixels.dtypes):
         return 0.0, 255.0

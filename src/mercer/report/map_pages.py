@@ -20,7 +20,7 @@ from mercer.workflows.model_files.files import model_bytes
 from mercer.workflows.model_files.stored import stored_map
 from mercer.workflows.quality import n_neighbours
 
-# A column of which a larger share is lost than this is marked.
+# Columns with a larger reconstruction error than this, as a fraction of the variance, are marked.
 _MUCH = 0.9
 
 

@@ -14,9 +14,9 @@ from mercer.plain_json import json_bytes
 from mercer.report.drafts import locked, publish_beside, publish_file, publish_inside
 from mercer.tables.errors import OutputError
 
-# Files of results, which are not overwritten where Mercer did not write them; and the one that tells of the others.
+# Files of results, which are overwritten only if Mercer wrote them; and the one that lists the others.
 _RESULTS, _MANIFEST = ("embedding.parquet", "index.html", "model.skops", "report.html", "summary.json"), "times.json"
-# With more files of others than this in it, a folder is not exchanged as a whole.
+# With more foreign files than this, a folder is not exchanged as a whole.
 _MOST_FOREIGN = 1000
 
 
@@ -169,7 +169,7 @@ def _made(folder: Path) -> Iterator[None]:
 
 
 def manifest(files: Mapping[str, bytes], seconds: float) -> dict[str, bytes]:
-    """A set of files with the one that tells which belong to it, and how long they took."""
+    """A set of files with the one that says which belong to it, and how long they took."""
     names = sorted([*files, _MANIFEST])
     return {**files, _MANIFEST: json_bytes({"seconds": round(seconds, 2), "files": names})}
 

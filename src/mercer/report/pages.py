@@ -22,9 +22,9 @@ from mercer.tables.columns import counted
 # A name, the length of its bar in percent, what stands beside it, and whether it is marked.
 Bar = tuple[str, float, str, bool]
 
-# What a result depends on.
+# Packages whose versions a result depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
-# Of numbers in the data of pages.
+# Significant digits of numbers in the data of pages.
 _DIGITS = 5
 
 

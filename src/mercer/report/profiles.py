@@ -10,9 +10,9 @@ from mercer.arrays import Array
 from mercer.tables.features import Column
 from mercer.workflows.mapping import MapResult
 
-# Places along each coordinate, the share of the rows that is near one, and at least how many.
+# Places along each coordinate, the fraction of the rows that is near one, and at least how many.
 _PLACES, _NEAR, _FEWEST_NEAR = 7, 0.04, 3
-# Most rows that the middle one of those near a place is looked for among: the work grows with their square.
+# Most rows among which the central one near a place is searched, since the work grows with their square.
 _MOST_NEAR = 300
 # Columns of the table of a coordinate.
 _MOST_LINES = 15
@@ -34,7 +34,7 @@ def rows_along(Z: Array, c: int, n: int = _PLACES) -> Array:
     for place in np.unique(np.round(np.linspace(half, len(order) - 1 - half, n)).astype(int)):
         near = order[place - half : place + half + 1]
         distances = np.abs(others[near, None] - others[None, near]).sum(axis=(1, 2))
-        # Of equally central rows that in the middle of the place is taken.
+        # Among equally central rows the one in the middle of the place is chosen.
         central = np.flatnonzero(distances <= distances.min())
         found.append(near[central[np.argmin(np.abs(central - half))]])
     return np.array(found)

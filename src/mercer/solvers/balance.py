@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 # The second pass removes the rounding of the first.
 _N_PASSES = 2

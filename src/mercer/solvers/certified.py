@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.problems import Certificate, Iterate, KernelProgram
 from mercer.running import Status
@@ -14,8 +13,6 @@ from mercer.solvers.balance import balanced
 
 if TYPE_CHECKING:
     from mercer.solvers.result import SolverResult
-
-Array = NDArray[Any]
 
 
 def certified(problem: KernelProgram, result: SolverResult, tol: float) -> SolverResult:

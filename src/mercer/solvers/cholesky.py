@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.lapack import call_blas, call_lapack
 from mercer.threads import run_threaded, single_threaded_blas, threads_for
-
-Array = NDArray[Any]
 
 # Columns that are factored at a time, in matrices of more rows than one thread factors as fast.
 _PANEL, _FEW_ROWS = 256, 900

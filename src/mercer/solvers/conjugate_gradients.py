@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import Iterate, KernelProgram
 from mercer.running import Iterates, Status, Step, unless_interrupted
 from mercer.solvers.certified import with_certificate
@@ -25,8 +25,6 @@ from mercer.solvers.needs import (
 )
 from mercer.solvers.parametric import free_fit
 from mercer.solvers.result import Options, Solver, SolverResult, check_options
-
-Array = NDArray[Any]
 
 # Some ten are needed where the preconditioner is good, some hundred where the penalty is small beside what it leaves.
 _MAX_ITER = 1000

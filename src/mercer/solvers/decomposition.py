@@ -7,14 +7,12 @@ from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import Iterate, KernelProgram
 from mercer.running import Iterates, Status, Step
 from mercer.solvers.result import Options, Solver, SolverResult
 from mercer.threads import single_threaded_numpy
-
-Array = NDArray[Any]
 
 # The gap must fall to this share of itself, or the dual value rise by this share of the gap that is wanted, within the
 # rounds that `Watch` waits: near the solution the dual value has much less left to rise than the gap has to fall.

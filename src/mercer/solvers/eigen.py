@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from mercer.arrays import Array
 from mercer.running import Iterates, Status, Step, Stopping, run
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 # Blocks that are kept before the basis is compressed to its leading Ritz vectors: bounds the memory.
 _MOST_BLOCKS = 6

@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cython_blas, cython_lapack
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 _PANEL = 64
 

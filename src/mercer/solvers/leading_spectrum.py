@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix, as_gram_matrix
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 # Columns of the matrix that are taken at once: enough for matrix products, few enough to adapt to what is left.
 _COLUMNS_AT_ONCE = 128

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.rounding import HOLDS
-
-Array = NDArray[Any]
 
 # By this share the tube is made narrower for HiGHS, which keeps bounds to 1e-7.
 _NARROWER = 1e-5

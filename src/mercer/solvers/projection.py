@@ -6,12 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 
 class Projected:

@@ -10,14 +10,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import Certificate, Iterate, KernelProgram
 from mercer.running import Iterates, Run, Status, Stopping, run, unless_interrupted
 from mercer.solvers.certified import certified
 from mercer.solvers.parametric import free_fit
-
-Array = NDArray[Any]
 
 # Share of the tolerance to which an algorithm goes on if rounding is in the way of the certificate.
 _SMALLER = 0.1

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.running import Iterates, Run, Status, Step, Stopping
-
-Array = NDArray[Any]
 
 # A step grows while the sign of its derivative stays, and shrinks when it has jumped over a minimum.
 _GROWTH, _SHRINKAGE = 1.2, 0.5

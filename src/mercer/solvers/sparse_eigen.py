@@ -8,17 +8,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
+from mercer.arrays import Array
 from mercer.running import Status
 from mercer.solvers.eigen import Eigenpairs
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 EIGEN_SOLVERS = ("auto", "dense", "factor", "lanczos")
 # Up to so many rows, or for so many pairs as a share of them, the dense solver is at least as fast.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.gram import FormedMatrix, columns_of
 from mercer.problems import Iterate, KernelProgram
 from mercer.rounding import HOLDS
@@ -16,8 +15,6 @@ from mercer.solvers.decomposition import Decomposition, checked_block
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, QUADRATIC_PENALTY, WHOLE_MATRIX, unmet
 from mercer.solvers.result import Options, SolverResult
-
-Array = NDArray[Any]
 
 # Sweeps over all samples: some tens are needed; many more mean that something is wrong. Those without a gain.
 _MAX_SWEEPS, _PATIENCE = 1000, 2

@@ -6,11 +6,11 @@ import struct
 from collections.abc import Iterator
 from typing import IO, Any
 
-# What files begin and end with; streams do not.
+# First and last bytes of files; streams have none.
 _MAGIC = b"ARROW1"
 # Bytes of an entry in memory at least: a bit is stored for truth values, and nothing for missing ones.
 _ENTRY = 16
-# What the first four bytes of a message are, but for the oldest files, which leave them out.
+# First four bytes of a message, which the oldest files leave out.
 _MARK = 0xFFFFFFFF
 # Kinds of messages that hold columns, or categories.
 _DICTIONARY, _BATCH = 2, 3

@@ -24,29 +24,29 @@ from mercer.tables.memory import memory_to_use, refuse_if_too_large
 from mercer.tables.naming import clean_names, shown_name
 from mercer.tables.parquet_sizes import longest_row, parquet_bytes
 
-# What libraries raise for files that are damaged, or something else than their names say. Panics are no `Exception`.
+# Errors of libraries for files that are damaged, or not what their names say. Panics are no `Exception`.
 _UNREADABLE = (
     pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, EOFError,
     RuntimeError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
-# Bytes of memory for each byte of a compressed file whose headers do not tell: measured on tables of numbers.
+# Bytes of memory for each byte of a compressed file without sizes in its headers: measured on tables of numbers.
 _COMPRESSED_FACTOR = 12.0
 # Bytes for each byte of a column: Mercer makes one copy of it.
 _COPIES = 2.0
-# What SciPy's `save_npz` writes.
+# Names of the arrays that SciPy's `save_npz` writes.
 _SPARSE = {"data", "format", "shape"}
-# More of a column of texts: another copy while numbers and dates are looked for in it.
+# Factor for a column of texts, which is copied once more while numbers and dates are searched in it.
 _COPIES_OF_TEXTS = 1.0
-# Times that a file is gone through at most.
+# Largest number of passes over a file.
 _MOST_SLICES = 500
-# Of dates that frames know.
+# Units of dates in frames.
 _DATE_UNITS = ("D", "ms", "us", "ns")
-# How files of NumPy begin.
+# First bytes of files of NumPy.
 _BEGINNINGS = (b"\x93NUMPY", b"PK")
-# How files and streams of Arrow begin.
+# First bytes of files and streams of Arrow.
 _ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
-# Lists of more entries than this are no columns.
+# Largest number of entries of a list that becomes columns.
 _LONGEST_LIST = 10_000
 
 
@@ -83,7 +83,7 @@ def _as_file(path: Path, factor: float) -> Iterator[IO[bytes]]:
 
 
 def parquet_frame(path: Path) -> pl.DataFrame:
-    """The columns of a Parquet file, after its pages told that they fit into memory."""
+    """The columns of a Parquet file, after the headers of its pages showed that they fit into memory."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
         needed, longest = _COPIES * parquet_bytes(file), longest_row(file)
         if longest and needed > memory_to_use():
@@ -107,7 +107,7 @@ def _read_in_slices(file: IO[bytes], path: Path, needed: float, longest: float) 
 
 
 def arrow_frame(path: Path) -> pl.DataFrame:
-    """The columns of an Arrow file or stream, after its messages told that they fit into memory."""
+    """The columns of an Arrow file or stream, after the headers of its messages showed that they fit into memory."""
     with _opened(path, _COMPRESSED_FACTOR) as file:
         if not file.read(8).startswith(_ARROW):
             raise InputError(f"{shown_name(path)} is no Arrow file; check what kind of file it is.")

@@ -12,7 +12,7 @@ from mercer.printable import CONTROL
 from mercer.tables.dates import DATES, DateChoice, DateFormat, date_choice, without_placeholders
 from mercer.tables.numbers import Conventions, NumberChoice, NumberFormat, number_choice
 
-# Texts with more distinct values than this are names, not categories.
+# Texts with more different values than this are names, not categories.
 MOST_CATEGORIES = 20
 
 TextFormat = NumberFormat | DateFormat
@@ -30,7 +30,7 @@ class Reading:
     n_infinite, n_unreadable, n_placeholders : int
         Entries that were infinite, texts that are no numbers, and dates that stand for nothing: all are NaN.
     choice : NumberChoice or DateChoice, optional
-        How texts were read, if the column itself had to tell.
+        How texts were read, if that was determined by the column itself.
     are_dates : bool
         Whether texts were read as dates.
     """
@@ -89,7 +89,7 @@ def read_numbers(series: pl.Series, texts: TextFormat | None = None) -> Reading:
     series : polars.Series
         The column.
     texts : NumberFormat or DateFormat, optional
-        How texts are read; if it is not known, the column tells.
+        How texts are read; by default the column determines it.
     """
     n_unreadable, choice = 0, None
     if series.dtype in (pl.Categorical, pl.Enum):

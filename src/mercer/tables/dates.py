@@ -11,13 +11,13 @@ from mercer.tables.numbers import READABLE_SHARE
 
 _SECONDS_A_DAY = 86_400.0
 _MICROSECONDS = 1e6
-# Days of 0001-01-01 and 9999-12-31: calendars end there.
+# Days of 0001-01-01 and 9999-12-31, the ends of the calendar.
 _FIRST_DAY, _LAST_DAY = -719_162.0, 2_932_896.0
-# Two digits of a year are of 1969 to 2068, as in POSIX; those from here on may as well be of the century before.
+# Two digits of a year mean 1969 to 2068, as in POSIX; from here on they may also belong to the century before.
 _DOUBTFUL_YEAR = 2040
-# A reading of two-digit years is sure if all others have so many times as many different years.
+# A reading of two-digit years is unambiguous if all others have this many times as many different years.
 _SURE_FACTOR = 2
-# Entries that are tried before all of a column is.
+# Number of entries that are tried before the whole column.
 _SAMPLE = 200
 
 _CALENDAR = (
@@ -90,7 +90,7 @@ def within_calendar(series: pl.Series) -> tuple[pl.Series, int]:
 
 
 def _between(series: pl.Series, first: float, last: float) -> tuple[pl.Series, int]:
-    # By the numbers that are stored, since polars panics when it is asked for years beyond its calendar.
+    # By the stored numbers, since polars panics for years beyond its calendar.
     if isinstance(series.dtype, pl.Datetime):
         a_day = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[series.dtype.time_unit]
     elif series.dtype == pl.Date:
@@ -153,7 +153,7 @@ class DateFormat:
         found = found.set(~texts.str.contains(self._years).fill_null(True), None)
         if found.null_count() == texts.null_count():
             return found
-        # Nobody can misunderstand these.
+        # These formats are unambiguous.
         plain = texts.set(~texts.str.contains(r"^\d{4}-").fill_null(True), None)
         return found.zip_with(found.is_not_null(), self._parsed(plain, "%Y-%m-%d").cast(found.dtype))
 
@@ -181,7 +181,7 @@ class DateChoice:
     format, example : DateFormat, str
         How the texts are read, and one of them.
     sure : bool
-        Whether day, month and year can be told apart.
+        Whether day, month and year can be distinguished.
     doubt : str
         Why the column cannot be read; empty if it can.
     """
@@ -247,7 +247,7 @@ def _doubt(chosen: DateFormat, texts: pl.Series, found: pl.Series) -> str:
     if not open_century.any():
         return ""
     return (
-        f'the century of dates such as "{str(texts.filter(open_century)[0]).strip()}" cannot be told; write years with '
+        f'the century of dates such as "{str(texts.filter(open_century)[0]).strip()}" is unclear; write years with '
         "four digits"
     )
 

@@ -12,18 +12,18 @@ from itertools import islice
 from mercer.tables.errors import OptionError
 from mercer.tables.numbers import mostly_numbers
 
-# The first of equals is taken: commas are also in numbers and sentences.
+# In order of preference if several fit equally well: commas also occur in numbers and sentences.
 _SEPARATORS = "\t;|,"
 _SPACES = " "
 _NAMED = {"tab": "\t", "\\t": "\t", "space": _SPACES, "comma": ",", "semicolon": ";"}
-# Records and characters that are looked at.
+# Largest sample of a file, in records and in characters.
 _RECORDS, _SAMPLE = 100, 1 << 17
-# Lines of a sample at least, however long they are.
+# Least number of lines of a sample, however long they are.
 _FEWEST_LINES = 10
 # A quote after a letter or a digit means itself, as in 5" for inches.
 _QUOTED = r'(?<![\w.)])"[^"]*"'
 _ALONE = re.compile(r"[^\w,;|\t]{0,3}[\d.,]*\d[^\d,;|\t]{0,5}|\D{1,4}")
-# No text has it.
+# A character that no text contains.
 _NO_SEPARATOR = "\x1f"
 # Lines of empty entries above everything else.
 _EMPTY_ENTRIES = re.compile(r"\A(?:[ ,;|\t]*\n)+")

@@ -13,7 +13,7 @@ from mercer.arrays import Array
 from mercer.tables.columns import TextFormat, read_numbers, read_texts, text_format
 from mercer.tables.dates import DATES
 
-# Farther from the mean than this, in standard deviations, nothing is different.
+# Entries farther from the mean than this, in standard deviations, are clipped.
 _FARTHEST = 1e6
 # Differences of numbers of this size may overflow.
 _HUGE = 1e300
@@ -39,7 +39,7 @@ class Column:
     fences : pair of float or None
         Entries beyond are moved there; None if none had to be.
     texts : NumberFormat or DateFormat, optional
-        How numbers and dates are written where they are texts; None if the table did not tell.
+        How numbers and dates are written where they are texts; None if the table determines it.
     unit : str
         What the table says that the numbers count; empty if it does not.
     """

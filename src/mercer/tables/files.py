@@ -15,11 +15,11 @@ from mercer.tables.errors import InputError, MemoryRefusal
 from mercer.tables.memory import in_words, memory_to_use, refuse_if_too_large
 
 _CHUNK = 1 << 20
-# Marks of Zstandard: a frame, and frames that hold something else.
+# Magic numbers of Zstandard: of frames, and of frames to be skipped.
 _FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
-# Bytes with which compressed files begin.
+# First bytes of compressed files.
 _MARKS = {".gz": b"\x1f\x8b", ".zst": _FRAME.to_bytes(4, "little")}
-# A block of Zstandard holds at most so much.
+# Largest block of Zstandard, in bytes.
 _BLOCK = 1 << 17
 
 
@@ -58,7 +58,7 @@ def decompressed(data: bytes, ending: str, name: str, factor: float) -> bytes:
 
 
 def _bounded(file: IO[bytes] | gzip.GzipFile, factor: float, work: str) -> bytes:
-    # Measured once: what is read takes its share of what was there.
+    # Measured once, since the table itself takes some of the free memory while it is read.
     most = memory_to_use()
     chunks, n_bytes = [], 0
     while chunk := file.read(_CHUNK):
@@ -73,7 +73,7 @@ def _bounded(file: IO[bytes] | gzip.GzipFile, factor: float, work: str) -> bytes
 
 
 def _from_zstandard(data: bytes, name: str, factor: float) -> bytes:
-    """Polars knows Zstandard, but no bound: the headers of the blocks tell how much they can hold."""
+    """Polars unpacks Zstandard without a bound; the headers of the blocks bound the size."""
     try:
         n_bytes = zstandard_bound(data)
     except (IndexError, ValueError):

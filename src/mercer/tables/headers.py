@@ -11,13 +11,13 @@ from mercer.tables.numbers import PLAIN_NUMBER, UNIT_ALONE, mostly_numbers
 
 Records = Sequence[Sequence[str]]
 
-# What programs call the types of columns.
+# Names of types of columns in programs.
 _TYPES = frozenset((
     "int", "int32", "int64", "integer", "long", "bigint", "float", "float32", "float64", "double", "real", "decimal",
     "number", "numeric", "continuous", "discrete", "str", "string", "text", "varchar", "char", "object", "factor",
     "category", "categorical", "bool", "boolean", "logical", "date", "datetime", "time", "timestamp",
 ))  # fmt: skip
-# So many numbers that grow in equal steps are no chance.
+# Numbers in equal steps: from this many on they are no coincidence.
 _SURE_STEPS = 4
 
 

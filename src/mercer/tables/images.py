@@ -30,27 +30,27 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 CHANNELS = ("red", "green", "blue")
 # The column of the sub-folders' names.
 CLASS = "class"
-# Images are made smaller until they have no more pixels than this along their longer side; those in colour have three
-# numbers for each pixel, and fits take as long as there are numbers.
+# Images are scaled down to this many pixels along their longer side. Colour images have three numbers for each pixel,
+# and the time of fits grows with the numbers.
 _LONGEST_SIDE, _LONGEST_IN_COLOUR = 32, 20
 # An image that declares more pixels is not opened: a small file may unpack to any size.
 _MOST_PIXELS = 80_000_000
 # Bytes of memory for each number of an image, from the bytes in the table to the rows of a model.
 _BYTES = 40.0
-# Channels that differ by no more are grey: compression of photographs leaves traces of colour.
+# Channels that differ by at most this are grey, since compression of photographs leaves traces of colour.
 _GREY = 8
-# Bits that cameras and scanners have: grey images are bright as the fewest of them say that hold the largest value of a
-# folder, so that new images of the same camera are as bright.
+# Bits of cameras and scanners. The fewest bits that hold the largest value of a folder define what is white, so that
+# new images of the same camera are equally bright.
 _BITS = (8, 10, 12, 14, 16, 32)
 _WHITE = 2.0**16 - 1.0
-# Fewer pixels than this along a side are no image.
+# Fewest pixels along a side of an image.
 _FEWEST = 4
-# pixel_3_5 (row, column) or pixel17 (counted row by row), as a word before them says; pixel_3_5_red is one channel of a
+# pixel_3_5 (row, column) or pixel17 (counted row by row) after a word for pixels; pixel_3_5_red is one channel of a
 # colour. 3x5 and 3_5 have no word, and must count from 0 or 1.
 _WORD = r"(?:.*[\W_])?(?:pixels?|px|pix)_?"
 _NAMED = re.compile(rf"^({_WORD})?(\d+)[x_](\d+)(?:_(red|green|blue))?$", re.IGNORECASE)
 _COUNTED = re.compile(rf"^{_WORD}(\d+)$", re.IGNORECASE)
-# Pixels without a word have no larger values than this.
+# Largest value of pixels without a word.
 _LARGEST = 255
 
 
@@ -183,7 +183,7 @@ class _Images:
         return values, read, self._notes(values)
 
     def _whiten(self, values: Array, read: list[Path]) -> None:
-        """Open images of more than 8 bits again if their largest value tells that they do not use all 16."""
+        """Open images of more than 8 bits again if their largest value shows that they do not use all 16."""
         n_bits = next(n for n in _BITS if max(self._largest.values(), default=0.0) < 2**n)
         if not self._largest or 2**n_bits - 1 == self._white:
             return
@@ -208,7 +208,7 @@ class _Images:
         name = _shown(path, self._folder)
         try:
             with warnings.catch_warnings():
-                # Pillow only warns of images that are too large to be true, and of broken notes inside of them.
+                # Pillow only warns of implausibly large images, and of broken metadata.
                 warnings.simplefilter("ignore")
                 with Image.open(path) as image:
                     if image.width * image.height > _MOST_PIXELS:

@@ -11,7 +11,7 @@ from mercer.tables.dates import DATES
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
 
-# Whole numbers of more values than a category has are classes if there are no more than this, and so many rows of each.
+# Whole numbers with more values than a category are classes up to this many values, with so many rows of each.
 _MOST_CLASSES, _ROWS_OF_EACH = 100, 10
 
 
@@ -44,7 +44,7 @@ def twin_of_label(table: Table, schema: TableSchema, label: str | None) -> str |
         return None
     labels = table.frame[label]
     n_labels = labels.n_unique()
-    # Where nearly every label is another one, so is every pair: then only equal columns are twins.
+    # If nearly every label is different, so is every pair of them: then only equal columns are twins.
     repeated = n_labels <= len(labels) / 2
     for column in schema.columns:
         series = table.frame[column.name]

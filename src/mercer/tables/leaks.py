@@ -12,17 +12,17 @@ from mercer.arrays import Array
 from mercer.tables.columns import read_numbers, read_texts
 from mercer.tables.schema import TableSchema
 
-# A column of numbers says the same as the target if values, or their order, correlate by so much; one whose values
-# correlate by less may be the target with an error.
+# Correlation, of values or of ranks, from which on a column of numbers equals the target; and a smaller one of values,
+# from which on it may be the target with an error.
 _CORRELATION, _SUSPICION = 0.9999, 0.99
-# A sum of columns is the target if no more than this share of the variance is left. Of more columns it is a law that is
-# to be learned rather than one that was put into the table.
+# A weighted sum of columns is the target if it leaves at most this fraction of the variance. A sum of more columns is a
+# law to be learned, rather than a leak.
 _LEFT, _MOST_SUMMED = 1e-9, 5
 # A column counts in such a sum if it changes the target by more than this, in standard deviations.
 _LEAST_SUMMAND = 1e-6
-# Different numbers that a category may fix with each of its values by rounding.
+# Largest number of different targets for each value of a category that determines the target up to rounding.
 _ROUNDING = 1e-9
-# Each value of a category must be there in so many rows on average; fewer may go with one class each by chance.
+# Fewest rows for each value of a category, on average: with fewer, each value may have one class by chance.
 _ROWS_PER_VALUE = 5
 
 
@@ -68,7 +68,7 @@ def _sums(numbers: dict[str, Array], y: Array, target: str) -> list[str]:
     names = list(numbers)
     X = np.column_stack([numbers[name] for name in names]) if names else np.empty((len(y), 0))
     known = np.isfinite(X).all(axis=1)
-    # Among as many columns as rows there is always a sum.
+    # With as many columns as rows some sum always fits.
     if len(names) < 2 or known.sum() < 2 * (len(names) + 1):
         return []
     X, y = X[known], y[known]
@@ -122,7 +122,7 @@ def _suspicion_of_classes(x: Array, classes: Array, target: str) -> str:
     order = np.lexsort((codes, x))
     x, codes = x[order], codes[order]
     steps = np.flatnonzero(np.diff(codes))
-    # Equal values of several classes are told apart by no threshold.
+    # No threshold separates equal values of several classes.
     apart = len(steps) == len(names) - 1 and bool(np.all(x[steps] < x[steps + 1]))
     return f"{target} follows from thresholds on it" if apart else ""
 

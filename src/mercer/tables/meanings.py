@@ -25,19 +25,19 @@ from mercer.tables.dates import DATES, DateChoice, DateFormat
 from mercer.tables.features import Column, some_of
 from mercer.tables.numbers import Conventions, NumberFormat, are_codes, are_compact_dates, units_of
 
-# Entries that are more than so many times as far from the median as the quartiles are from each other are moved there:
-# they would hide all other differences.
+# Entries farther from the median than this many times the interquartile range are clipped, since they would hide all
+# other differences.
 FENCE = 20.0
-# Columns that differ by less than this share of their largest entry are constant.
+# Columns that differ by less than this fraction of their largest entry are constant.
 _CONSTANT = 1e-12
-# Names of columns that tell rows apart: id, customer_id, Kunden-Nr., rowID, index.
+# Names of columns that identify rows: id, customer_id, Kunden-Nr., rowID, index.
 _NAMES_OF_IDS = re.compile(r"(?i:(?:^|[\W_])(?:id|uuid|key|nr)\W*$|^index$)|(?<=[a-z])(?:Id|ID|Nr)$")
-# Numbers that stand for nothing in many files, and how many values a column must have so that one stands out.
+# Numbers that mark missing entries in many files, and the least number of values of a column in which one stands out.
 _NINES = re.compile(r"-9{2,}|9{3,}|-?9+\.9+")
 _FEWEST_VALUES = 4
-# So many texts, all of them different, are names.
+# This many texts, all of them different, are names.
 _FEWEST_NAMES = 5
-# A column that grows by one, or not at all, from row to row counts the rows, but for this share of them.
+# A column counts the rows if it grows by one, or not at all, from row to row, except for this fraction of the rows.
 _COUNTING = 0.98
 
 
@@ -52,7 +52,7 @@ class Meaning:
     notes : list of str
         What to say of it.
     names_rows : bool
-        Whether it tells rows apart.
+        Whether it identifies rows.
     choice : NumberChoice or DateChoice, optional
         How its texts were read.
     """
@@ -173,7 +173,7 @@ def _shown(value: float, kind: str, dtype: str) -> str:
 
 
 def _why_names(name: str, x: Array) -> str | None:
-    """Why whole numbers tell rows apart and measure nothing; None if they may measure something."""
+    """Why whole numbers identify rows and measure nothing; None if they may measure something."""
     if len(x) < 3 or np.any(x != np.round(x)):
         return None
     with np.errstate(over="ignore"):

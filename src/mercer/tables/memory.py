@@ -8,14 +8,14 @@ from pathlib import Path
 from mercer.address_space import address_space_left
 from mercer.tables.errors import MemoryRefusal
 
-# Share of the memory that may be used: something else runs, too.
+# Fraction of the available memory that may be used, since other programs run too.
 _SHARE = 0.8
-# Where Linux tells a container of its limits.
+# Files in which Linux states the limits of a container.
 _CONTAINER = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes that can be used without swapping, within the limits of container and process; infinite if none is told."""
+    """Bytes that can be used without swapping, within the limits of container and process; inf if there is none."""
     return min(_of_machine(), _of_container(), address_space_left())
 
 

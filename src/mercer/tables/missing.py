@@ -10,7 +10,7 @@ from mercer.tables.columns import MOST_CATEGORIES, counted
 from mercer.tables.features import some_of
 from mercer.tables.numbers import are_codes, look_like_numbers
 
-# Marks that stand for nothing in any column: those of programs, and abbreviations that mean nothing else.
+# Marks of missing entries in any column: those of programs, and abbreviations without another meaning.
 _MARKS = (
     "", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?", "-", "--", "\u2013", "\u2014",
     "#N/A", "#NV", "#N/V", "<NA>", "NaT", "(null)", "(NULL)", r"\N", "n.a.", "N.A.", "k.A.", "k. A.",
@@ -18,16 +18,16 @@ _MARKS = (
 )  # fmt: skip
 # Errors of spreadsheets in any language, such as #DIV/0! and #NAME?.
 _ERROR = r"^#\S+[!?]$"
-# Words that stand for nothing among numbers; elsewhere they may be values, as "none" is a level, in any case.
+# Words, in any case, that mean a missing entry among numbers; elsewhere they may be values, such as "none".
 _WORDS = frozenset((
     *(mark.lower() for mark in _MARKS), "+nan", "-nan", ".", "..", "...", "\u2026", "*", "#", "none", "nil", "missing",
     "unknown", "undefined", "empty", "blank", "no data", "nodata", "not available", "not applicable", "n/d", "n.d.",
     "nd", "tbd", "s/d", "unbekannt", "keine angabe",
 ))  # fmt: skip
-# With few different numbers, so large a share of a column must be numbers: words among fewer are levels, too.
+# With few different numbers, this fraction of a column must be numbers: otherwise its words are levels too.
 _MOSTLY = 0.75
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
-# So many other words may stand for nothing in one column of numbers: with more, it is one of texts.
+# At most so many other words mean a missing entry in one column of numbers: with more it is a column of texts.
 _MOST_OTHER_WORDS = 2
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mercer.printable import on_one_line
 
-# What the first column of a text is called if the header names all others.
+# Name of the first column of a text if the header names all others.
 ROW_NAMES = "row name"
 # Columns that hold the index of a pandas frame.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")

@@ -11,12 +11,12 @@ import polars as pl
 
 from mercer.tables.errors import OptionError
 
-# A column of text is one of numbers, or dates, if this share of its entries can be read as such.
+# A column of text holds numbers, or dates, if this fraction of its entries can be read as such.
 READABLE_SHARE = 0.9
 
 PLAIN_NUMBER = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?|nan|[+-]?inf", re.IGNORECASE)
 _OTHER = {".": ",", ",": "."}
-# What separates thousands whatever the decimal mark is: spaces, some of them narrow or unbreakable, and apostrophes.
+# Separators of thousands for any decimal mark: spaces, also narrow and unbreakable ones, and apostrophes.
 _GAPS = " \u00a0\u2009\u202f'’"
 _CURRENCIES = "EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|TRY"
 _UNIT = rf"[$€£¥₹₩₽₺%‰]|(?:US|CA|A|C)\$|(?:{_CURRENCIES})\b"
@@ -43,7 +43,7 @@ _PARTS = (
 _EITHER = {mark: rf"^[1-9]\d{{0,2}}\{mark}\d{{3}}$" for mark in ".,"}
 # Decimals and thousands between Arabic digits; and marks of full width, as between Japanese ones.
 _ARABIC_MARKS = {"\u066b": ".", "\u066c": ",", "\uff0e": ".", "\uff0c": ",", "\uff0d": "-"}
-# Days of two centuries without separators.
+# Dates of two centuries without separators.
 _COMPACT = r"^\s*(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])\s*$"
 # Digits that begin with zeros are codes, such as those of places; "05" may be an hour or a month.
 _CODE = r"^0\d{2,}$"
@@ -51,7 +51,7 @@ _CODE = r"^0\d{2,}$"
 
 @dataclass(frozen=True)
 class Conventions:
-    """What is known of the numbers of a file before one column is looked at.
+    """Conventions for the numbers of a file, which are known before a column is read.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Conventions:
 
     @classmethod
     def asked(cls, decimal: str | None, thousands: str | None) -> Conventions:
-        """What the user asks for; one mark tells of the other where it can."""
+        """The conventions that the user gives; one mark implies the other where possible."""
         if decimal not in (None, ".", ","):
             raise OptionError(f"--decimal must be a point or a comma, got {decimal!r}; give . or ,.")
         if thousands is not None and (len(thousands) != 1 or thousands not in f".,_{_GAPS}"):
@@ -140,7 +140,7 @@ class NumberChoice:
     example : str
         An entry that shows it best.
     sure : bool
-        Whether the column, or the user, tells the decimal mark.
+        Whether the column, or the user, determines the decimal mark.
     bare : int
         Entries without the unit that others have.
     other : str

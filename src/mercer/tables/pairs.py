@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.tables.columns import counted, read_texts
 from mercer.tables.errors import InputError, OptionError
 from mercer.tables.features import some_of
 from mercer.tables.reading import Table
 from mercer.tables.schema import TableSchema
 
-Array = NDArray[Any]
-
-# Fewer rows tell nothing.
+# Fewest rows.
 _FEWEST_ROWS = 10
 # Neighbouring rows are told of if the product of their correlations on both sides is above this, and above so many
 # times what chance makes of n rows.
@@ -86,9 +84,9 @@ class PairedTables:
         columns : sequence of str
             Columns of a single table that are the right side.
         by : str, optional
-            A column of both tables that tells which rows belong together; by default row i belongs to row i.
+            A column of both tables that says which rows belong together; by default row i belongs to row i.
         drop, keep : sequence of str
-            Columns of either table that are not used, and columns that are, though they may seem to tell rows apart.
+            Columns of either table that are not used, and columns that are, though they may seem to identify rows.
         """
         if (right is None) != bool(columns):
             raise OptionError(

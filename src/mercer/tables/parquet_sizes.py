@@ -8,14 +8,14 @@ from typing import IO, Any
 
 from mercer.tables.thrift import Compact
 
-# Bytes of an entry in memory at least: encodings may store a million equal ones in a few.
+# Least number of bytes of an entry in memory: encodings may store a million equal entries in a few bytes.
 _ENTRY = 16
-# Bytes of the header of a page, but for statistics of long texts; these take up to many times as many.
+# Bytes of the header of a page; statistics of long texts may need many times as many.
 _HEADER = 512
 # Of parquet.thrift: the type of bytes of any length, the encoding of texts by what they have in common with the one
 # before, and where both kinds of headers of pages with values have the encoding.
 _BYTES, _DIFFERENCES, _ENCODINGS = 6, 7, {5: 2, 8: 4}
-# What damaged structs raise when they are read.
+# Errors of damaged structs.
 _DAMAGED = (IndexError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -94,7 +94,7 @@ def _are_differences(chunk: dict[int, Any], page: dict[int, Any]) -> bool:
 
 
 def _pages(file: IO[bytes], chunk: dict[int, Any]) -> Iterator[dict[int, Any]]:
-    """The headers of the pages of a column, until all of its values are told of."""
+    """The headers of the pages of a column, until they cover all of its values."""
     place = min(offset for offset in (chunk.get(11, 0), chunk[9]) if offset > 0)
     end, n_left = place + chunk[7], chunk[5]
     while n_left > 0 and place < end:

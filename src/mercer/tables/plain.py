@@ -1,4 +1,4 @@
-"""Columns of text as those types that nobody could doubt, and what a file tells of its numbers."""
+"""Columns of text whose type is unambiguous, and the conventions of a file for its numbers."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ class Table:
     names : tuple of str
         Columns that the file itself says to name the rows.
     conventions : Conventions
-        What the file, or the user, tells of numbers in columns of text.
+        Conventions of the file, or of the user, for numbers in columns of text.
     units : dict of str to str
-        Units of columns, if a line of the file tells them.
+        Units of columns, if the file has a line of units.
     """
 
     frame: pl.DataFrame
@@ -116,7 +116,7 @@ def read_table(
     (2, 2)
     """
     path = Path(path)
-    # Not the methods of paths, which raise for names that are too long to be.
+    # Not the methods of paths, which raise an error for names that are too long.
     if os.path.isdir(path):
         images = read_image_folder(path, image_shape)
         label = CLASS if CLASS in images.frame.columns else None
@@ -130,7 +130,7 @@ def read_table(
     except PermissionError:
         raise InputError(f"{name} may not be read; check its permissions.") from None
     except (OSError, pl.exceptions.PanicException) as error:
-        # Panics may come late: what is damaged is not always looked at while it is read.
+        # Panics may come late, since damaged parts are not always read at once.
         raise unreadable(name, error) from None
     if not table.frame.width or not table.frame.height:
         what = "no columns" if not table.frame.width else "a header but no rows"
@@ -195,7 +195,7 @@ def _from_columns(frame: pl.DataFrame, path: Path, options: TextOptions) -> Tabl
 
 
 def _with_index(table: Table) -> Table:
-    """The index of a pandas frame names the rows, or counts them and tells nothing."""
+    """Whether the index of a pandas frame names the rows, rather than counting them."""
     for name in filter(is_pandas_index, table.frame.columns):
         index = table.frame[name]
         if index.dtype.is_integer() and index.equals(pl.Series(name, range(len(index)), dtype=index.dtype)):

@@ -32,7 +32,7 @@ class TableSchema:
     left_out : tuple of str
         Columns that were there and are not used.
     names : tuple of str
-        Those of them that tell rows apart: numbers that count them, ids, texts of many values.
+        Those of them that identify rows: numbers that count them, ids, texts of many values.
     image_shape : ImageShape, optional
         If rows are images.
 
@@ -65,7 +65,7 @@ class TableSchema:
         not_features : sequence of str
             Columns that must not be used: labels and targets.
         keep : sequence of str
-            Columns that measure something, though they may seem to tell rows apart.
+            Columns that measure something, though they may seem to identify rows.
         """
         _check_kept(table, not_features, keep)
         columns, notes, choices = [], [], {}
@@ -262,7 +262,7 @@ class TableSchema:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """The schema that `to_json` described."""
         columns = [Column.from_json(column) for column in values["columns"]]
-        # The first model files had no names.
+        # The first model files have no names.
         names = tuple(values.get("names", ()))
         shape = values["image_shape"]
         return cls(tuple(columns), tuple(values["left_out"]), None if shape is None else tuple(shape), names)

@@ -20,9 +20,9 @@ from mercer.tables.schema import TableSchema
 from mercer.tables.transforms import Transform
 
 TASKS = ("auto", "regression", "classification")
-# More classes than this are names.
+# Largest number of classes: with more, the labels are names.
 _MOST_CLASSES = 50
-# Fewer rows teach nothing.
+# Fewest rows to learn from.
 _FEWEST_ROWS = 10
 _PLAIN = Transform()
 # Squares of larger numbers overflow, and those of smaller ones vanish.
@@ -102,7 +102,7 @@ class Target:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """The target that `to_json` described."""
         classes = values["classes"]
-        # The first model files knew no dates, and no transforms.
+        # The first model files have no dates and no transforms.
         transform = Transform(values.get("transform", "none"), values.get("unit", 1.0))
         return cls(
             values["name"], None if classes is None else tuple(classes), values["center"], values["scale"],
@@ -151,7 +151,7 @@ class LearningProblem:
         target : str
             The column to learn.
         drop, keep : tuple of str
-            Columns that are not used, and columns that are, though they may seem to tell rows apart.
+            Columns that are not used, and columns that are, though they may seem to identify rows.
         task : {"auto", "regression", "classification"}
             What is learned.
         """
@@ -190,8 +190,8 @@ class LearningProblem:
             far_ones = counted(int(far.sum()), "number is", "numbers are")
             warned.append(
                 f"{target}: {far_ones} farther from the median than {FENCE:.0f} times the distance of the quartiles, "
-                f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are told without such rows, which would hide "
-                "all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
+                f"such as {learned.in_units(y[far][:1])[0]:.4g}. Errors are computed without such rows, which would "
+                "hide all other differences; fits leave them out, too, unless a logarithm brings them near. Are they "
                 "mistakes?"
             )
         return cls(table, schema, learned, X, y, far, rows, [*table.notes, *notes], warned)

@@ -29,9 +29,9 @@ from mercer.tables.naming import ROW_NAMES, clean_names
 from mercer.tables.numbers import Conventions
 from mercer.tables.plain import typed
 
-# What stands in a line of units for a column that has none.
+# Entries of a line of units for columns without a unit.
 _NO_UNIT = ("", "-")
-# With this character DOS ends texts.
+# DOS's end-of-file character.
 _END_IN_DOS = "\x1a"
 
 
@@ -159,7 +159,7 @@ def _refuse_json(text: str, name: str) -> None:
     if first not in ("{", "["):
         return
     try:
-        # One object in a line, or all of the file.
+        # One object in each line, or one for the whole file.
         json.loads(text.strip().split("\n", 1)[0] if first == "{" else text)
     except (ValueError, RecursionError):
         return

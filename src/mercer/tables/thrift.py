@@ -1,11 +1,11 @@
-"""Values of Thrift's compact protocol, in which Parquet files tell of themselves."""
+"""Values of Thrift's compact protocol, in which Parquet files store their metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-# Of a number: 64, in bytes of seven each. The time for longer ones grows as the square of their length.
+# Bits of a number, in bytes of seven each. The time for longer numbers would grow as the square of their length.
 _MOST_BITS = 70
 
 
@@ -51,7 +51,7 @@ class Compact:
         return [(read_key(), read_value()) for _ in range(length)]
 
     def _reader_of_entries(self, kind: int) -> Callable[[], Any]:
-        """Truth values in lists and maps take a byte each; those of fields are told by the kind alone."""
+        """Truth values in lists and maps take a byte each; those of fields are stored in the kind alone."""
         return self._byte if kind in (1, 2) else self._readers[kind]
 
     def _byte(self) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity import bernstein_bound
 from mercer.tables.columns import counted
 from mercer.tables.errors import InputError
@@ -17,10 +17,8 @@ from mercer.tables.targets import Target, true_values
 from mercer.workflows.machine_models import MachineModel
 from mercer.workflows.promises import CONFIDENCE, HeldOutPromise
 
-Array = NDArray[Any]
-
-# Rows are equal if they are so close, in standard deviations; and how many standard errors more equal rows than among
-# the training rows are not chance.
+# Rows this close, in standard deviations, are equal; with so many standard errors more equal rows than among the
+# training rows it is no chance.
 _EQUAL, _CLEAR = 1e-6, 3.0
 # Errors of numbers are clipped at so many standard deviations of the target, if nothing else is asked for.
 _LARGEST_ERROR = 4.0
@@ -37,7 +35,7 @@ class Certification:
     n, n_wrong : int
         Rows, and those with a wrong class; n_wrong is 0 for numbers.
     error, bound : float
-        Share of wrong rows, or mean absolute error in the units of the table, clipped; and what it is below.
+        Fraction of wrong rows, or mean absolute error in the units of the table, clipped; and what it is below.
     confidence : float
         With which probability.
     largest_error : float
@@ -111,7 +109,7 @@ def certify(
         Probability that the guarantee holds, between 0 and 1.
     largest_error : float, optional
         Errors of numbers are clipped there, since of unbounded ones nothing can be guaranteed; it must be fixed before
-        the rows are looked at. By default four standard deviations of the target that was learned.
+        the rows are examined. By default four standard deviations of the target that was learned.
     """
     column = model.target.name if target is None else target
     table.check_columns(column)

@@ -12,23 +12,23 @@ from mercer.arrays import Array
 from mercer.manifolds.latent.space import PERIOD
 from mercer.workflows.quality import CLEAR_GAIN, paired_gain
 
-# A loop that has less than this share of what the best surface gains upon flat models is not all that there is: what
-# is left to a second coordinate is then more than the shape of the noise, which is seldom the same in all columns.
+# A loop must have this fraction of the gain of the best surface over flat models. Otherwise a second coordinate
+# explains more than the shape of the noise, which is seldom the same in all columns.
 _SHARE_OF_GAIN = 0.9
-# A loop that leaves less than this share of the variance leaves nothing that a second coordinate could show.
+# If a loop leaves less than this fraction of the variance, no second coordinate is tried.
 _NOTHING_LEFT = 0.02
-# Places along a loop that tell whether it is closed. It is not if a longer share of it than this has no rows, which is
-# then the way back from the end of a curve to its beginning.
+# Number of places along a loop, and the largest gap as a fraction of its length: a larger gap is the way back from the
+# end of an open curve to its beginning.
 _PLACES, _LONGEST_GAP = 200, 0.2
-# A loop may also follow an open curve there and back, no more than so many deviations of the noise apart; without noise
-# half of its places, those far from its turns, then have a twin. One that crosses itself has few.
+# A loop may also follow an open curve there and back, its two sides no more than so many deviations of the noise apart.
+# Without noise half of its places, those far from the turns, then have a twin; a loop that crosses itself has few.
 _TWINS, _MOST_TWINS = 3.0, 0.25
 
 
 def loop_or_surface(
     fit: Callable[[int, str], Any], fit_some: Callable[[int, str], Any], gains: Callable[[Any], bool], X: Array
 ) -> tuple[Any, list[str]]:
-    """A principal manifold of the rows, and what there is to say: a closed loop if it tells as much as a surface.
+    """A principal manifold of the rows, with notes: a closed loop if it explains as much as a surface.
 
     An interrupted fit is the last.
 
@@ -40,14 +40,14 @@ def loop_or_surface(
     fit_some : callable
         The same of some of the rows, which are enough to compare shapes; of all if these are few.
     gains : callable
-        gains(loop) tells whether it gains upon a plane, where no surface is fitted whose choice tells it.
+        gains(loop) says whether it is better than a plane, for the case that no surface was fitted.
     X : array
         The rows, with NaN where entries are missing.
     """
     loop = fit_some(1, "circle")
     if _is_interrupted(loop):
         return fit(1, "circle"), []  # the same, or one of all rows that ends at once
-    # Else there are too few rows to choose by, or just noise, or the curve is open.
+    # Otherwise there are too few rows for a choice, or only noise, or the curve is open.
     may_be = bool(loop.candidates_) and loop.kind_ == "manifold" and is_closed(loop)
     if may_be and loop.noise_variance_ < _NOTHING_LEFT * np.nanvar(X, axis=0).mean() and gains(loop):
         words = "A closed loop leaves next to nothing of the variance, so that no surface was compared."
@@ -71,7 +71,7 @@ def is_closed(loop: Any) -> bool:
 
 
 def _longest_gap(rows: Array, z: Array, F: Array) -> float:
-    """The longest piece between neighbouring rows along a loop, as a share of its length."""
+    """The longest piece between neighbouring rows along a loop, as a fraction of its length."""
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.roll(F, -1, axis=0) - F, axis=1))])
     places = np.sort(np.interp(rows, [*z, 1.0], lengths))
     gaps = np.diff(places, append=places[0] + lengths[-1])
@@ -79,7 +79,7 @@ def _longest_gap(rows: Array, z: Array, F: Array) -> float:
 
 
 def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
-    """The share of places at which a loop is again where it was a quarter of itself away or more, but for the noise."""
+    """Fraction of the places of a loop with a twin: a place a quarter of the loop away or more with the same image."""
     steps = np.abs(z[:, None] - z)
     elsewhere = np.minimum(steps, PERIOD - steps) >= PERIOD / 4
     distances = np.where(elsewhere, euclidean_distances(F), np.inf).min(axis=1)
@@ -89,7 +89,7 @@ def _share_of_twins(loop: Any, z: Array, F: Array) -> float:
 
 
 def gains_upon(densities: Array, of_flat: Array) -> bool:
-    """Whether held-out rows are denser on a map than on a flat one; if they do not tell, nothing is against it."""
+    """Whether held-out rows are denser on a map than on a flat one; if there is no evidence, it is accepted."""
     gain, error = paired_gain(densities, of_flat)
     return bool(not np.isfinite(error) or gain > CLEAR_GAIN * error)
 

@@ -25,13 +25,13 @@ from mercer.workflows.progress import Progress, Stages
 from mercer.workflows.promises import Outlook
 from mercer.workflows.verdicts import Verdict, judge
 
-# Rows whose components are looked at, and rows that the metric is refined on.
+# Rows whose components are examined, and rows that the metric is refined on.
 _MOST_ROWS, _REFINED_ROWS = 700, 2000
 # With fewer rows nothing is held out.
 _FEWEST_ROWS = 40
-# What is done: a first look at every fourth width, so that there is something to show.
+# Stages: the first tries every fourth width, so that there is an early result.
 _FIRST, _METRIC, _HELD_OUT, _FEW = "a first look", "learning the metric", "checking on held-out rows", 4
-# Widths that are known.
+# Number of widths in the first stage.
 _WIDTHS = 12
 
 
@@ -42,7 +42,7 @@ class DiagnosisResult:
     Attributes
     ----------
     problem : LearningProblem
-        What was looked at.
+        The problem that was diagnosed.
     model : RelevantDimensions
         Components of the kernel that was chosen, or of a few Gaussian ones if the work was cut short, on some rows.
     rows : array of int
@@ -78,12 +78,12 @@ class DiagnosisResult:
         """What is the case, and what to do: by held-out rows."""
         if self.has_few_rows:
             return (
-                f"with {len(self.problem.X)} rows it cannot be told whether there is anything to learn: {_FEWEST_ROWS} "
+                f"with {len(self.problem.X)} rows it is unclear whether there is anything to learn: {_FEWEST_ROWS} "
                 "or more are needed to hold some out"
             )
         if self.judged is None:
             return (
-                "the work was stopped before held-out rows were asked: it cannot be told yet what is complex, and what "
+                "the work was stopped before the check on held-out rows: it is not known yet what is complex, and what "
                 "is noise"
             )
         return self.judged.text
@@ -123,7 +123,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
     seed : int
         Draws rows where there are too many.
     progress : Progress, optional
-        Is told what is being done; if it returns True, no more is looked at.
+        Called with what is being done; if it returns True, the diagnosis ends.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def diagnose_problem(problem: LearningProblem, *, seed: int = 0, progress: Progr
 
 
 def _near(problem: LearningProblem) -> LearningProblem:
-    """The problem without rows whose targets are far from all others, of which the variance would tell alone."""
+    """The problem without rows whose targets are far from all others, since they would dominate the variance."""
     near = ~problem.far
     return replace(problem, X=problem.X[near], y=problem.y[near], far=problem.far[near], rows=problem.rows[near])
 
@@ -162,7 +162,7 @@ def _with_metric(first: DiagnosisResult, seed: int, stages: Stages) -> Diagnosis
     X, y, task = problem.X, problem.y, problem.target.task
     parts = splits(X, seed) if len(X) >= _FEWEST_ROWS else []
     stages.begin(_METRIC)
-    # The only metric of many rows must not have seen those that are held out.
+    # With many rows there is one metric, which is learned without the held-out rows.
     learned = parts[0].learned if len(parts) == 1 else np.arange(len(X))
     metric = _learned(problem, learned, seed, stages)
     model = RelevantDimensions(metric.kernel_, task=task, intercept=True).fit(metric.transform(X[rows]), y[rows])
@@ -177,7 +177,7 @@ def _with_metric(first: DiagnosisResult, seed: int, stages: Stages) -> Diagnosis
     held_out = held_out_losses(problem, labels, parts, metrics, seed)
     stages.end()
     notes = [*first.notes, _held_out_note(parts, held_out)]
-    outlook = Outlook.of(metric, X[rows], labels.take(rows))
+    outlook = unless_interrupted(lambda: Outlook.of(metric, X[rows], labels.take(rows)), lambda: None)
     return replace(
         result, outlook=outlook, held_out=held_out, judged=judge(held_out, _noise(metric, labels)), notes=notes
     )
@@ -187,7 +187,7 @@ def _learned(
     problem: LearningProblem, rows: Array, seed: int, stages: Stages, *, start: float = 0.0, share: float = 1.0,
     **options: Any,
 ) -> LearnedMetric:  # fmt: skip
-    """A metric of some rows, which is told of as a share of the stage; raises `KeyboardInterrupt` if it is to end."""
+    """The metric of some rows, which is one part of a stage; raises `KeyboardInterrupt` if the work is to end."""
 
     def tell(iteration: int, objective: float) -> bool:
         return stages.tell(start + share * min(iteration / EVALUATIONS, 1.0), objective)
@@ -238,7 +238,7 @@ def _plan(n_rows: int) -> dict[str, float]:
 
 
 def _drawn(problem: LearningProblem, seed: int) -> Array:
-    """Rows whose components are looked at: of each class, if there are classes."""
+    """Rows whose components are examined: of each class, if there are classes."""
     n, y = len(problem.y), problem.y
     if n <= _MOST_ROWS:
         return np.arange(n)

@@ -54,11 +54,11 @@ class Fitter:
     n_rows : int
         All rows of the table: of very many, machines are fitted in cells.
     band : float or None
-        The share of targets that a band is to hold.
+        The fraction of targets that a band is to hold.
     seed : int
         Of what is drawn.
     stages : Stages
-        Is told of the work.
+        Called with the progress of the work.
 
     Attributes
     ----------

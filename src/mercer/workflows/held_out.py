@@ -20,18 +20,18 @@ from mercer.running import Status, raise_if_interrupted
 from mercer.tables.targets import LearningProblem
 from mercer.workflows.rivals import boosted_trees_values
 
-# With so many rows one part is held out; with fewer each of some folds, and the metric is learned again for each.
+# From this number of rows on one part is held out; with fewer each of some folds, with a metric of its own.
 _MANY_ROWS, _N_FOLDS = 2500, 4
-# Rows that are held out of many: which share, and the bounds.
+# Fraction of many rows that is held out, and bounds of their number.
 _SHARE, _LEAST_HELD_OUT, _MOST_HELD_OUT = 0.2, 600, 3000
 # Most rows that a kernel machine is fitted to; most rows whose matrix is factored, and rows from which on conjugate
 # gradients are faster.
 MOST_FITTED, MOST_FACTORED, _MANY_FITTED = 20_000, 8000, 3000
-# What conjugate gradients may take: matrices whose equations are nearly singular take thousands of iterations.
+# Most iterations of conjugate gradients: nearly singular systems would take thousands.
 _MOST_ITERATIONS, _TOL = 200, 1e-4
-# Parts of the rows that the machine is fitted to, so that the error can be seen to fall.
+# Fractions of the rows for the learning curve.
 _PARTS = (4, 2, 1)
-# The held-out rows make so many groups, whose errors tell how far chance goes.
+# Number of groups of held-out rows, whose errors estimate the standard error.
 _N_GROUPS = 10
 
 

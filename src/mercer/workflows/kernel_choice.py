@@ -17,18 +17,18 @@ from mercer.tables.schema import TableSchema
 from mercer.tables.targets import Target
 from mercer.workflows.progress import Stages
 
-# Kinds of kernels by the word that the user knows them by.
+# Kinds of kernels by their names on the command line.
 KERNELS = ("auto", "gaussian", "exponential", "linear", "polynomial")
 METRICS = ("auto", "none")
-# Rows that the kernel and the penalty are chosen on, and kernels that are tried before the next word.
+# Rows for the choice of kernel and penalty, and kernels that are tried between two reports of progress.
 MOST_ROWS, _TOGETHER = 1000, 4
 # Widths of each kind of kernel.
 _WIDTHS = 12
 # A metric is learned with about so many evaluations of the likelihood.
 EVALUATIONS = 400
-# The size of the noise is no less, in standard deviations of the target.
+# Smallest standard deviation of the noise, relative to that of the target.
 _LEAST_NOISE = 1e-3
-# Pairs of columns that are told of, and the least share of the variance that is worth it.
+# Largest number of pairs of columns that are reported, and the least fraction of the variance for that.
 _MOST_PAIRS, _LEAST_SHARE = 5, 0.005
 
 
@@ -79,7 +79,7 @@ class Learned:
     columns : list of (str, float)
         How much the prediction changes with each column: standard deviations of the target for one of the column.
     pairs : list of (str, str, float)
-        Columns that act together, and the share of the variance that this is.
+        Columns that act together, and the fraction of the variance that this is.
     """
 
     rows: MetricRows
@@ -92,7 +92,7 @@ class Learned:
 class KernelChoice:
     """A kernel, the C of squared errors, the size of the noise, and the metric of the kernel, if it has one.
 
-    `stopped` tells that the choice was cut short, and is the best so far.
+    `stopped` says that the choice was interrupted and is the best so far.
     """
 
     kernel: Kernel
@@ -147,7 +147,7 @@ def _with_metric(X: Array, y: Array, schema: TableSchema, target: Target, seed: 
     metric = LearnedMetric(groups=indicators(schema), random_state=seed, callback=tell).fit(X, y)
     rows = MetricRows.of(metric)
     learned = Learned(rows, metric.reason_, importance_of_columns(metric, schema), [])
-    # The noise by the likelihood, until more is known.
+    # The noise of the likelihood, replaced below by that of held-out rows.
     choice = KernelChoice(
         metric.kernel_, 1.0 / metric.penalty_, max(float(np.sqrt(metric.noise_)), _LEAST_NOISE), learned,
         metric.status_ == Status.INTERRUPTED,

@@ -38,11 +38,12 @@ from mercer.workflows.scores import (
 from mercer.workflows.target_choice import choose_transform, keeps_squares
 
 _HELD_OUT = 0.2
-# What is done.
+# Stages.
 _CHOOSING, _WEIGHING = "choosing the kernel and the penalty", "choosing the loss and its weight"
 _CHECKING, _FITTING = "checking on held-out rows", "fitting all rows"
 _COMPARING = "comparing with boosted trees"
-# Errors below this share of those of guessing are hardly any; columns with this share of the importance do it alone.
+# Errors below this fraction of those of guessing, with this fraction of the importance in one column, mean that the
+# column gives the target away.
 _NO_ERROR, _NEARLY_ALL = 0.03, 0.99
 
 
@@ -56,7 +57,7 @@ class MachineSettings:
         Of `LOSSES` of `loss_choice`, and of `KERNELS` and `METRICS` of `kernel_choice`. The metric is for the kernel
         "auto".
     band : float or None
-        The share of targets that a prediction band is to hold.
+        The fraction of targets that a prediction band is to hold.
     seed : int
         Of everything that is drawn.
     """
@@ -79,17 +80,17 @@ class MachineResult:
     kernel, C, loss : Kernel, float, Loss
         What was chosen.
     error, guess_error, trees_error : float
-        Of held-out rows, of the best constant, and of boosted trees (NaN if there was no time for them): share of wrong
-        classes, or root mean squared error.
+        Of held-out rows, of the best constant, and of boosted trees (NaN if there was no time for them): fraction of
+        wrong classes, or root mean squared error.
     gain : float
         By how many standard errors held-out losses (squared errors, or wrong classes) are less than those of guessing.
     log_loss, trees_log_loss : float
         Of the probabilities of held-out classes, and of those of boosted trees; NaN without probabilities.
     trees_are_better : bool
         Whether the errors of boosted trees are less by more than two standard errors of the difference; of a few
-        held-out rows that cannot be told.
+        held-out rows that cannot be determined.
     coverage : float
-        Share of held-out targets in the band; NaN without one.
+        Fraction of held-out targets in the band; NaN without one.
     held_out : polars.DataFrame
         Held-out targets ("truth") and their predictions.
     promise : HeldOutPromise or None
@@ -144,7 +145,8 @@ def fit_machine(
     settings : MachineSettings
         Loss, kernel, band and seed.
     progress : Progress, optional
-        Is told what is being done; if it returns True, or after Ctrl-C, what there is is returned, marked as partial.
+        Called with what is being done; if it returns True, or after Ctrl-C, what there is is returned, marked as
+        partial.
 
     Examples
     --------
@@ -197,7 +199,10 @@ class _Work:
             return part, part
         whole = unless_interrupted(self._whole, lambda: None)
         self.stopped = whole is None or self._fitted_by.stopped
-        return part, part if whole is None or self.stopped else whole
+        if whole is None or self.stopped:
+            return part, part
+        unless_interrupted(lambda: self._look_at_own_rows(whole), lambda: None)  # the machine is there
+        return part, whole
 
     def _checked(self) -> MachineModel:
         """The machine of the rows that are not held out, once everything about it was chosen."""
@@ -211,11 +216,12 @@ class _Work:
 
     def _whole(self) -> MachineModel:
         """The machine of all rows."""
+        return self._fitted_by.fitted(_FITTING, *self._rows(np.flatnonzero(~self.far)))
+
+    def _look_at_own_rows(self, whole: MachineModel) -> None:
+        """What the rows of the stored machine say of its error."""
         X, y = self._rows(np.flatnonzero(~self.far))
-        whole = self._fitted_by.fitted(_FITTING, X, y)
-        if not self._fitted_by.stopped:
-            self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
-        return whole
+        self.left_out_error, self.bounds = said_of_own_rows(whole, self.parts.choice.rows(X), y)
 
     def trees(self, test: Array) -> pl.DataFrame | None:
         """What boosted trees say of the rows that are held out; None if there was no time."""
@@ -356,7 +362,7 @@ def _limits(result: MachineResult, *, has_trees: bool) -> list[str]:
 
 def _plan(n_rows: int, settings: MachineSettings) -> dict[str, float]:
     """About how long each stage takes beside the others."""
-    # A band counts as one more machine: that is right for thousands of rows, and too little for hundreds.
+    # A band counts as one more machine, which is right for thousands of rows and too little for hundreds.
     n_runs = 1 if settings.band is None else 2
     run = 0.04 + 0.02 * (n_rows / 1000) ** 1.5
     return {

@@ -43,16 +43,16 @@ CLASSIFICATION_LOSSES: dict[str, Callable[[float], Loss]] = {
 LOSSES = ("auto", *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
 # What "auto" compares with the first loss, which stays unless another is clearly better.
 _ROBUST, _OTHER_MARGINS = ("huber", "laplace"), ("logistic",)
-# Losses that are least at the median.
+# Losses that the median minimises.
 _OF_MEDIANS = ("epsilon", "laplace")
 # Multiples of the formula for C that are tried; the middle one is the formula.
 _FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
-# Rows of the comparison, in so many folds; with more than two classes, of which each has a machine, one fold judges.
+# Rows and folds of the comparison; one fold with more than two classes, since each class has a machine.
 _MOST_ROWS, _N_FOLDS, _FEWEST_ROWS = 1000, 4, 40
-# Standard errors by which another factor must be better, and another loss: of several with several factors the best one
+# Standard errors by which another factor, and another loss, must be better: the best of many losses with many factors
 # is easily better by chance.
 _CLEAR, _CLEAR_LOSS = 1.0, 2.0
-# By more than this share squared errors must not rise, be it chance or not.
+# Squared errors must not rise by more than this fraction, whether by chance or not.
 _MOST_RISE = 0.02
 # Penalties are kept within these bounds of C.
 _LEAST_C, _LARGEST_C = 1e-3, 1e5
@@ -150,7 +150,7 @@ def choose_loss(
     seed : int
         Draws the rows and the folds.
     stages : Stages
-        Is told of each loss; raises `KeyboardInterrupt` if the work is to end.
+        Called with each loss; raises `KeyboardInterrupt` if the work is to end.
     """
     rows = np.random.default_rng(seed).permutation(len(X))[:_MOST_ROWS]
     folds = _folds(y[rows], classes)
@@ -190,7 +190,7 @@ def _folds(y: Array, classes: bool) -> list[Array]:
     names, codes = np.unique(y, return_inverse=True)
     if np.bincount(codes).min() < _N_FOLDS:
         return []
-    # Each class in turn, so that every fold has a share of it.
+    # Each class is divided by itself, so that every fold has rows of it.
     turn = np.empty(len(y), dtype=np.intp)
     turn[np.argsort(codes, kind="stable")] = np.arange(len(y))
     folds = [np.flatnonzero(turn % _N_FOLDS == k) for k in range(_N_FOLDS)]

@@ -103,7 +103,7 @@ class MapChoice:
         return name, verdict, reasons
 
     def _is_compared(self, name: str) -> bool:
-        """Whether held-out rows were asked: for a manifold that turned out flat they were before it was measured."""
+        """Whether held-out rows were used: for a manifold that turned out flat they were before it was measured."""
         found = self.maps.get(name)
         return found is not None and (found.quality is not None or (found.is_flat and not found.interrupted))
 

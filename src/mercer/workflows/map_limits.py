@@ -16,13 +16,13 @@ from mercer.tables.schema import TableSchema
 from mercer.workflows.methods import MapSettings
 from mercer.workflows.quality import MapQuality
 
-# Fewer rows make no map.
+# Fewest rows of a map.
 _FEWEST_ROWS = 5
-# With fewer rows nothing is chosen by held-out ones.
+# With fewer rows none are held out, and nothing is chosen.
 _FEW_ROWS = 50
-# A larger share of missing entries than this is worth a warning.
+# A larger fraction of missing entries than this is worth a warning.
 _MANY_MISSING = 0.2
-# Less trustworthiness than this is worth one, too; and so much less continuity than principal components have.
+# Less trustworthiness than this is worth a warning too, and so is this much less continuity than principal components.
 _LITTLE_TRUST, _TORN = 0.8, 0.05
 
 

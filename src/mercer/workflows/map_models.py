@@ -14,7 +14,7 @@ from mercer.arrays import Array
 from mercer.tables.schema import TableSchema
 from mercer.workflows.seen_rows import SeenRows
 
-# Rounds of filling missing entries by what the map makes of the row, for maps that do not take missing ones.
+# Rounds of filling missing entries with the reconstruction of the row, for maps that do not take missing entries.
 _ROUNDS = 15
 
 

@@ -32,9 +32,9 @@ from mercer.workflows.row_groups import Groups, groups_of
 from mercer.workflows.seen_rows import SeenRows, far_distance
 from mercer.workflows.true_circles import with_true_circles
 
-# With fewer columns no entry of a row can be told from the others.
+# With fewer columns hidden entries are not predicted from the others.
 _FEWEST_COLUMNS_TO_HIDE = 4
-# Places between groups of rows are not far, though few rows may be near them.
+# With groups of rows no place is far: places between groups have few rows near them.
 _FAR_PLACE = 3.0
 
 
@@ -116,9 +116,9 @@ def make_map(
     drop : sequence of str
         Columns that must not be used.
     keep : sequence of str
-        Columns that are used, though they may seem to tell rows apart.
+        Columns that are used, though they may seem to identify rows.
     progress : Progress, optional
-        Is told what is being done; if it returns True, no more maps are tried.
+        Called with what is being done; if it returns True, no more maps are tried.
     publish : callable, optional
         Is given the map so far, marked as partial: principal components as soon as they are there, and later ones if
         that takes little of the time.
@@ -327,7 +327,7 @@ class _Mapping:
                 densities = loop.log_likelihood(X[test])
             return gains_upon(densities, pca.log_densities[self._complete])
 
-        # Else the training rows of the split are enough to compare shapes.
+        # Otherwise shapes are compared on the training rows of the split.
         few = self._held_out.has_all(len(X))
         fit, fit_some = (partial(fitted, all_rows=all_rows) for all_rows in (True, few))
         if self._groups.are_many:  # with nothing between them nothing is closed
@@ -355,10 +355,10 @@ class _Mapping:
         self._wanted = [name for name in self._wanted if name not in self._no_circles]
 
     def _tell(self, method: MapMethod, number: int, fit: Any) -> bool:
-        # Some fits call more often: then what is left shrinks ever more slowly.
+        # Fits may call more often than expected: progress then approaches the end ever more slowly.
         calls = number / method.n_calls
         behind = calls if calls < 0.5 else 1.0 - 0.5 * np.exp(1.0 - 2.0 * calls)
-        # The best of all starts: each of them begins with a worse one.
+        # The best objective of all starts, since each new start begins with a worse one.
         self._objectives[method.name] = min(self._objectives.get(method.name, np.inf), float(fit.objective))
         return self._stages.tell(method.silent + (1.0 - method.silent) * behind, self._objectives[method.name])
 

@@ -15,11 +15,11 @@ from mercer.components import KernelPCA
 from mercer.graphs import LaplacianEigenmaps
 from mercer.manifolds import PrincipalManifold, UnsupervisedKernelRegression
 
-# Neighbours of the graph of eigenmaps: fewer let rows fly off.
+# Neighbours in the graph of eigenmaps: with fewer, single rows are mapped far away.
 _NEIGHBOURS = 15
-# Rows that kernel principal components are found from; with more, from as many landmarks.
+# Kernel principal components are computed from all rows up to this number, else from as many landmarks.
 _MOST_ROWS = 1000
-# A manifold that is fitted again to most of its rows starts from where they are.
+# A manifold that is fitted again to most of its rows starts from their places.
 _SETTLED_ITERATIONS = 30
 # With more rows unsupervised kernel regression takes minutes, and is compared only if that is asked for.
 _MOST_COMPARED_ROWS = 20_000
@@ -76,7 +76,7 @@ class MapMethod:
     n_calls : int
         About how often a fit calls back; 0 if it does not.
     silent : float
-        About the share of a fit that is over when it calls back first.
+        About the fraction of a fit that is over when it calls back first.
     thorough : bool
         Whether it is compared to others only if that is asked for.
     most_rows : float

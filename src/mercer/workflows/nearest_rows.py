@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from mercer.arrays import Array
 
-# Trees of neighbours are faster than all distances for no more columns than this.
+# Up to this number of columns trees of neighbours are faster than all distances.
 _MOST_TREE_COLUMNS = 8
 
 

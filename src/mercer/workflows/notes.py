@@ -1,4 +1,4 @@
-"""Notes of a table, in which what holds for many columns is said once."""
+"""Notes on a table: a note that holds for many columns is given once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from mercer.tables.features import some_of
 
-# So many columns are named one by one, and so many of more.
+# Up to this many columns each keep their own note; of more, this many are named in a common one.
 _MOST_APART, _NAMED = 3, 3
-# Notes that a table may have for each of its columns: how they begin with its name, and what is said of many.
+# Notes that each column of a table may have: their pattern, and the common note for many columns.
 _KINDS = (
     (
         re.compile(r"(?P<name>.+): [\d,]+ (?:entry counts|entries count) as .+, being farther out; .+"),
@@ -24,7 +24,7 @@ _KINDS = (
 
 
 def grouped(notes: Sequence[str]) -> list[str]:
-    """Notes of which those that say the same of more than three columns are one, in the place of the first.
+    """Notes in which those that say the same of more than three columns are merged, in the place of the first.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def grouped(notes: Sequence[str]) -> list[str]:
 
 
 def _kind(note: str) -> tuple[str, str] | None:
-    """What a note says, and the column that it says it of; None for other notes."""
+    """The common note of a kind, and the column that a note is about; None for other notes."""
     for pattern, words in _KINDS:
         match = pattern.fullmatch(note)
         if match is not None:

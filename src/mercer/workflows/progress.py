@@ -6,38 +6,38 @@ from collections.abc import Mapping
 
 
 class Progress:
-    """Follows long work; this one looks away."""
+    """Follows long work; this base class ignores it."""
 
     def __call__(self, words: str, share: float = 0.0, objective: float | None = None) -> bool:
-        """Be told of the work, and say whether it is to end.
+        """Called with the progress of the work; returns whether it is to end.
 
         Parameters
         ----------
         words : str
             What is being done.
         share : float
-            How much of the whole work is behind, from 0 to 1: an estimate.
+            Estimated fraction of the whole work that is done.
         objective : float, optional
             What is being minimised or maximised, as good as it is so far.
         """
         return False
 
     def expect(self, share: float) -> None:
-        """Be told how much will be behind when the stage that begins is over; until then nothing need be heard."""
+        """Called when a stage begins, with the fraction of the work done at its end; other calls may come only then."""
 
     def end(self) -> None:
-        """Be told that the result is there: what is left is short, and should not be interrupted."""
+        """Called when the result is complete: what is left is short and should not be interrupted."""
 
 
 class Stages:
-    """A plan of work, of which a `Progress` is told.
+    """A plan of work that reports to a `Progress`.
 
     Parameters
     ----------
     progress : Progress, optional
-        Who is told.
+        Receives the reports.
     plan : mapping of str to float
-        What is done, in order, and about how long each takes beside the others.
+        The stages in order, with their relative durations.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Stages:
         self._words, self._share = "", 0.0
 
     def begin(self, words: str) -> None:
-        """Go on to a stage of the plan; raises `KeyboardInterrupt` if the work is to end."""
+        """Begin a stage of the plan; raises `KeyboardInterrupt` if the work is to end."""
         self._words = words
         self._progress.expect(self._behind(1.0))
         self.go_on(0.0)
@@ -71,17 +71,17 @@ class Stages:
             raise KeyboardInterrupt
 
     def end(self) -> None:
-        """Tell that the result is there."""
+        """Report that the result is complete."""
         self._progress.end()
 
     def tell(self, share: float, objective: float | None = None) -> bool:
-        """Tell how much of the stage is done; whether the work is to end."""
-        # Methods that begin anew count from zero again; the whole work does not.
+        """Report the fraction of the stage that is done; returns whether the work is to end."""
+        # A method that starts again counts from zero; the progress of the whole work never decreases.
         self._share = max(self._share, self._behind(share))
         return self._progress(self._words, self._share, objective)
 
     def _behind(self, share: float) -> float:
-        """How much of the whole work is behind after a share of the stage."""
+        """Fraction of the whole work that is done after a fraction of the stage."""
         names = list(self._plan)
         before = sum(self._plan[name] for name in names[: names.index(self._words)])
         return (before + min(share, 1.0) * self._plan[self._words]) / sum(self._plan.values())

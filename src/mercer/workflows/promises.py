@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.capacity import (
     RiskBounds,
     SampleCapacity,
@@ -23,9 +22,7 @@ from mercer.metrics import LearnedMetric
 from mercer.relevance.labels import Labels
 from mercer.workflows.machine_models import MachineModel
 
-Array = NDArray[Any]
-
-# The confidence of promises where nobody asks for another one.
+# Default confidence of promises.
 CONFIDENCE = 0.95
 # Most rows, times the cube root of the number of machines, whose matrix is factored for a leave-one-out error.
 _MOST_FACTORED = 3000
@@ -70,7 +67,7 @@ class HeldOutPromise:
 def said_of_own_rows(model: MachineModel, rows: Array, y: Array) -> tuple[float, RiskBounds | None]:
     """Leave-one-out error of the stored machine on the rows that it was fitted to, and all bounds for classes.
 
-    The error is the share of wrong classes, or the root mean squared error in the units of the table; NaN where that
+    The error is the fraction of wrong classes, or the root mean squared error in the units of the table; NaN where that
     takes too long.
     """
     machine, target = model.machine, model.target
@@ -99,9 +96,9 @@ class Outlook:
     effective_dimension : float
         Σ μ_i/(μ_i + λ) of the kernel matrix: how many directions the machine leaves free.
     n : int
-        Rows that were looked at.
+        Rows that were examined.
     left_out_error : float
-        Leave-one-out error of kernel ridge regression: share of wrong classes, or of the variance.
+        Leave-one-out error of kernel ridge regression: fraction of wrong classes, or of the variance.
     n_to_hold_out : int
         Rows to hold out for a promise.
     classes : bool

@@ -1,4 +1,4 @@
-"""Results so far: given away at once, and then if that takes but a small share of the time."""
+"""Intermediate results: the first is published at once, later ones if publishing takes little of the time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-# Share of the time that may be spent on results that later ones replace.
+# Largest fraction of the time that publishing intermediate results may take.
 _SHARE = 0.2
 
 Result = TypeVar("Result")
 
 
 class Publishing(Generic[Result]):
-    """Gives results to somebody who shows them.
+    """Publishes intermediate results.
 
     Parameters
     ----------
     publish : callable, optional
-        Is given a result; without it nothing is given away.
+        Called with a result; without it nothing is published.
     """
 
     def __init__(self, publish: Callable[[Result], None] | None):
@@ -28,7 +28,7 @@ class Publishing(Generic[Result]):
         self._ended, self._took = -np.inf, 0.0
 
     def offer(self, make: Callable[[], Result]) -> None:
-        """Make a result and give it away, unless the last time was too recent for how long it took."""
+        """Make a result and publish it, unless that would take too much of the time since the last one."""
         begin = time.monotonic()
         if self._publish is None or begin - self._ended < self._took / _SHARE:
             return

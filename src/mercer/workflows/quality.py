@@ -22,7 +22,7 @@ _MOST_ROWS, _NEIGHBOURS = 1500, 10
 _BLOCK = 64
 # Rows whose neighbours among all rows are compared.
 _MOST_QUERIES = 500
-# Share of the rows that is held out, at most how many of them, and share of their columns that is hidden.
+# Fraction of the rows that is held out, at most how many of them, and fraction of their columns that is hidden.
 _HELD_OUT, _MOST_HELD_OUT, _HIDDEN = 0.2, 400, 0.25
 # A gain of one map upon another counts if it is more than so many standard errors.
 CLEAR_GAIN = 2.0
@@ -40,16 +40,16 @@ class MapQuality:
         1 if all neighbours on the map are neighbours in the table, and the other way round; 0.5 by chance. False
         neighbours cost the less the nearer they are.
     reconstruction : float
-        Mean squared error of held-out rows that went to the map and back, as a share of their variance.
+        Mean squared error of held-out rows that went to the map and back, as a fraction of their variance.
     hidden_entries : float
-        Mean squared error of guesses of hidden entries of held-out rows, as a share of that of guessing the mean; NaN
-        for fewer than four columns.
+        Mean squared error of guesses of hidden entries of held-out rows, as a fraction of that of guessing the mean;
+        NaN for fewer than four columns.
     column_errors : array of shape (n_columns,)
         As `reconstruction`, for each column of numbers.
     hidden_errors, log_densities : array
         Of each held-out row, to compare maps in pairs; log densities are NaN where the map implies none.
     shared_neighbours : float
-        Share of the nearest rows on the map that are among the nearest rows in the table.
+        Fraction of the nearest rows on the map that are among the nearest rows in the table.
     """
 
     trustworthiness: float
@@ -159,10 +159,10 @@ def _squared_distances(X: Array) -> Array:
 
 
 def shared_neighbours(X: Array, Z: Array) -> float:
-    """Share of the nearest rows on the map that are among the equally many nearest rows in the table.
+    """Fraction of the nearest rows on the map that are among the equally many nearest rows in the table.
 
-    With as many on either side, it is also the share of the nearest rows in the table that are among the nearest on the
-    map. Chance gives the number of neighbours over that of the other rows.
+    With as many on either side, it is also the fraction of the nearest rows in the table that are among the nearest on
+    the map. Chance gives the number of neighbours over that of the other rows.
     """
     return float(np.mean(shares_of_neighbours(X, Z)))
 
@@ -181,7 +181,7 @@ def shares_of_neighbours(X: Array, Z: Array) -> Array:
 def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
     """The nearest other rows of those that are asked for."""
     _, found = nearest_rows(values, values[asked], n_neighbors + 1)
-    # Among equal rows a row need not be its own nearest one: then the last of the others is left out.
+    # A row with equals need not be its own nearest row: then the last of the others is left out.
     others = found != asked[:, None]
     others[others.all(axis=1), -1] = False
     return found[others].reshape(len(asked), n_neighbors)
@@ -190,8 +190,8 @@ def _nearest(values: Array, asked: Array, n_neighbors: int) -> Array:
 def label_agreement(Z: Array, labels: Array, *, classes: bool) -> float:
     """How well neighbours on the map tell the label.
 
-    For classes, the share of rows whose nearest other row has the same one; for numbers, the share of the variance that
-    neighbours explain.
+    For classes, the fraction of rows whose nearest other row has the same one; for numbers, the fraction of the
+    variance that neighbours explain.
     """
     known = np.isfinite(Z).all(axis=1)
     if not classes:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.components import KernelCCA
 from mercer.information import Bound, IndependenceTest, KernelCritic, independence_test
+from mercer.running import Status, raise_if_interrupted, unless_interrupted
 from mercer.tables.memory import refuse_if_too_large
 from mercer.tables.pairs import PairedTables, Side
 from mercer.workflows.progress import Progress, Stages
 
-Array = NDArray[Any]
-
 # Of more rows so many are drawn; with fewer than the second number none is held out.
 _MOST_ROWS, _FEWEST_HELD_OUT = 20_000, 60
-# Share of the rows that is held out, and rows on which columns are shuffled.
+# Fraction of the rows that is held out, and rows on which columns are shuffled.
 _HELD_OUT, _SHUFFLED = 0.25, 1000
 _REPEATS = 3
 # Rows that a critic learns from.
@@ -60,7 +60,7 @@ class RelationResult:
     Attributes
     ----------
     paired : PairedTables
-        What was looked at.
+        What was examined.
     rows : array of int
         Rows of it that were used.
     test : IndependenceTest
@@ -108,7 +108,7 @@ def relate(paired: PairedTables, *, seed: int = 0, progress: Progress | None = N
     seed : int
         Draws permutations and rows.
     progress : Progress, optional
-        Is told what is being done; if it returns True, no more is looked at.
+        Called with what is being done; if it returns True, the work ends.
 
     Examples
     --------
@@ -137,11 +137,11 @@ def relate(paired: PairedTables, *, seed: int = 0, progress: Progress | None = N
         stages.end()
         notes.append(f"With fewer than {_FEWEST_HELD_OUT} rows none are held out: no directions, and no bound.")
         return result
-    try:
-        for step in (_with_directions, _with_bounds):
-            result = step(result, X, Y, rng, seed, stages)
-    except KeyboardInterrupt:
-        return replace(result, partial=True)
+    for step in (_with_directions, _with_bounds):
+        work = partial(step, result, X, Y, rng, seed, stages)
+        result = unless_interrupted(work, partial(replace, result, partial=True))
+        if result.partial:
+            return result
     stages.end()
     return result
 
@@ -208,7 +208,7 @@ def _lost(
     lost = np.zeros((len(groups), len(whole)))
     for i, positions in enumerate(groups.values()):
         if tell(i / len(groups)):
-            raise KeyboardInterrupt
+            raise_if_interrupted(Status.INTERRUPTED)
         for _ in range(_REPEATS):
             changed = rows.copy()
             changed[:, positions] = rows[:, positions][rng.permutation(len(rows))]
@@ -230,7 +230,7 @@ def _with_bounds(
     learned = np.setdiff1d(np.arange(len(X)), held_out)
     best, sides = _best_critic(X, Y, rng.permutation(learned), seed, stages)
     left, right = sides(X[held_out], Y[held_out])
-    # Several batches of each size tell the error.
+    # Several batches of each size give the standard error.
     sizes = [size for size in _SIZES if 4 * size <= len(held_out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the page says where the bound is near its ceiling
@@ -254,8 +254,7 @@ def _best_critic(
 
         critic = KernelCritic(rank=_RANK, batch_size=n_pairs, random_state=seed, callback=tell)
         critic.fit(left[:_CRITIC_ROWS], right[:_CRITIC_ROWS])
-        if critic.status_ == "interrupted":
-            raise KeyboardInterrupt
+        raise_if_interrupted(critic.status_)
         return critic
 
     of_rows = critic_of(X[learned], Y[learned], 0)

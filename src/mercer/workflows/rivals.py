@@ -15,7 +15,7 @@ from mercer.running import Status, raise_if_interrupted
 from mercer.tables.targets import Target
 from mercer.workflows.machine_models import probability_column
 
-# Trees by default, and those that are fitted before it is asked again whether to go on.
+# Default number of trees, and of those that are fitted between two reports of progress.
 _N_TREES, _STEP = 100, 10
 
 
@@ -40,7 +40,7 @@ def boosted_trees(
     seed : int
         Of the trees.
     ended : callable, optional
-        Is told the share of the trees that are there; if it returns True, `KeyboardInterrupt` is raised.
+        Called with the fraction of the trees that are fitted; if it returns True, `KeyboardInterrupt` is raised.
     """
     trees = _fitted(X, y, target, seed, ended)
     values = trees.predict(new_rows)

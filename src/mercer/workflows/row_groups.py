@@ -9,10 +9,10 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.graphs import separate_groups
 
-# Rows of which groups are counted: the work grows with their square. They are many where the largest one holds less
-# than this share of the rows: else some rows lie apart.
+# Rows in which groups are counted, since the work grows with their square. With this fraction of the rows or more in
+# the largest group, the others count as rows that lie apart.
 _MOST_ROWS, _LARGEST = 1500, 0.9
-# Groups whose shares are told.
+# Number of groups whose sizes are reported.
 _MOST_SHARES = 5
 
 

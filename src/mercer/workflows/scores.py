@@ -9,11 +9,11 @@ from mercer.arrays import Array
 from mercer.tables.targets import Target
 from mercer.workflows.machine_models import probability_column
 
-# Probabilities below this count as this: a class that was never seen costs much, but not all.
+# Least probability in log losses: a class that was never seen is expensive, but not infinitely so.
 _LEAST_PROBABILITY = 1e-6
-# Standard errors of a mean difference that are not chance.
+# A mean difference of more standard errors than this is no chance.
 CLEAR = 2.0
-# With fewer held-out rows chance explains as much.
+# With fewer held-out rows no difference is significant.
 FEWEST_HELD_OUT = 20
 
 
@@ -34,7 +34,7 @@ def log_loss(predicted: pl.DataFrame, truth: Array) -> float:
 
 
 def in_standard_errors(gains: Array) -> float:
-    """The mean in units of its standard error; a single row tells nothing."""
+    """The mean in units of its standard error; zero for a single row."""
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
     return float(gains.mean() / error) if error else float(np.inf * gains[0] if gains[0] else 0.0)
 
@@ -45,7 +45,7 @@ def are_clearly_less(ours: Array, others: Array) -> bool:
 
 
 def mean_error(costs: Array, target: Target) -> float:
-    """What losses are in the mean: the share of wrong classes, or the root mean squared error."""
+    """What losses are in the mean: the fraction of wrong classes, or the root mean squared error."""
     return float(costs.mean() if target.classes is not None else np.sqrt(costs.mean()))
 
 
@@ -58,7 +58,7 @@ def losses_of_guessing(target: Target, y_train: Array, truth: Array) -> Array:
 
 
 def coverage(held_out: pl.DataFrame, target: Target) -> float:
-    """Share of held-out targets in the band; NaN without one."""
+    """Fraction of held-out targets in the band; NaN without one."""
     if f"{target.name}_low" not in held_out.columns:
         return np.nan
     truth = held_out["truth"]

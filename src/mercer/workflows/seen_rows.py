@@ -1,4 +1,4 @@
-"""What a machine has seen: rows far from all of it are guesses, and are told apart."""
+"""Training rows that a model keeps: predictions for rows far from all of them are marked as guesses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mercer.arrays import Array
 from mercer.tables.columns import counted
 from mercer.workflows.nearest_rows import nearest_rows
 
-# Rows that are kept, and as many others that tell how far rows are from them.
+# Rows that are kept, and as many others, whose distances to them set the limit.
 _MOST_ROWS = 2000
-# A row is far if its distance is more than this many times that of 99% of the training rows, if nothing else is said.
+# A row is far if its distance is more than this many times that of 99% of the training rows, by default.
 _FAR_FACTOR, _FAR_SHARE = 1.5, 0.99
-# Equal rows may seem to be so far apart, in standard deviations.
+# Rounding of the distance between equal rows, in standard deviations.
 _ROUNDING = 1e-6
 
 

@@ -15,9 +15,9 @@ from mercer.workflows.kernel_choice import KernelChoice
 from mercer.workflows.loss_choice import quantiles
 from mercer.workflows.scores import are_clearly_less
 
-# Rows of the comparison, in so many folds; fewer rows do not tell.
+# Rows of the comparison, number of folds, and the least number of rows for a comparison.
 _MOST_ROWS, _N_FOLDS, _FEWEST_ROWS = 1000, 4, 100
-# Degrees of freedom of noise that are tried: heavy tails must not pass for the need of a transform.
+# Degrees of freedom of the noise that are tried: without heavy tails, outliers would call for a transform.
 _DEGREES = (1.5, 3.0, 6.0, np.inf)
 # Steps of the fit of the scale of the noise.
 _STEPS = 30

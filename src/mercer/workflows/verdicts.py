@@ -12,13 +12,13 @@ from mercer.relevance import LearningCurve
 from mercer.workflows.held_out import HeldOut
 from mercer.workflows.scores import are_clearly_less
 
-# Share by which boosted trees must be better for the kernel to be called wrong.
+# Fraction by which boosted trees must be better for the verdict that the kernel is wrong.
 _BETTER = 0.9
-# Twice the rows must remove this share of the error to be called a help.
+# More data help if twice the rows remove this fraction of the error.
 _HELP = 0.1
-# Errors below this share of that of the best constant are small.
+# Errors below this fraction of that of the best constant are small.
 _SMALL = 0.1
-# The likelihood's noise is an estimate: the low end is so much of it, at most.
+# The lower end of the noise is at most this fraction of the likelihood's estimate.
 _LOW_END = 0.8
 
 
@@ -26,7 +26,7 @@ _LOW_END = 0.8
 class Verdict:
     """What is the case, with the numbers that it rests on.
 
-    Errors are shares of wrong classes, or squared errors over that of the best constant.
+    Errors are fractions of wrong classes, or squared errors over that of the best constant.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Verdict:
     curve: LearningCurve
 
     def evidence(self, measure: str) -> list[str]:
-        """The numbers in words; `measure` is what errors are shares of."""
+        """The numbers in words; `measure` is what errors are fractions of."""
         rows = f"{self.curve.sizes[-1]:,}"
         return [
             f"unexplained by this kernel on these rows: {_share(self.unexplained, self.unexplained_error)} of "

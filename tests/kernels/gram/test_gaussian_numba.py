@@ -6,6 +6,8 @@ import pytest
 from mercer.kernels.gram.gaussian_numba import BLOCK, add_products, fill
 from mercer.kernels.kinds_numba import CITY_BLOCK, EUCLIDEAN, GAUSSIAN
 
+pytestmark = pytest.mark.uncompiled  # also run without compilation
+
 PRECISIONS = [(np.float64, 1e-15), (np.float32, 3e-7)]
 
 

@@ -29,7 +29,7 @@ def feature_map(kernel: Kernel, X: Any, rank: int, random_state: Any = None, *, 
         Draws 4 · rank rows of X, the candidates for landmarks, if there are more.
 
     tol : float
-        Share of the trace of the candidates that may be left out; by default what is rounding.
+        Fraction of the trace of the candidates that may be left out; by default what is rounding.
 
     Returns
     -------

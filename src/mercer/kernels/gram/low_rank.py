@@ -76,7 +76,7 @@ class LowRank(GramMatrix):
 
     @property
     def relative_error(self) -> float:
-        """Trace error as a share of the trace of K."""
+        """Trace error as a fraction of the trace of K."""
         return self.trace_error / self.trace if self.trace else 0.0
 
     def __matmul__(self, V: ArrayLike) -> Array:

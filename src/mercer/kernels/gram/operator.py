@@ -18,10 +18,10 @@ from mercer.kernels.tiles import TILE, Tile, dense_gram, take, upper_triangle
 from mercer.running import with_progress
 from mercer.threads import run_threaded, threads_for
 
-# Tiles along a side that share the work evenly among threads; and how many times as long as usual tiles may be that are
-# not formed, so that fewer calls of Python, which threads make one at a time, come between them.
+# Number of tiles along a side that balances the threads; and by how much tiles that are not formed may be longer than
+# usual ones, which saves calls of Python (threads make those one at a time).
 _MANY_TILES, _LARGEST = 16, 4
-# Products with smaller matrices take a moment, formed or not.
+# Products with smaller matrices take negligible time, formed or not.
 _MANY_VALUES = 2**22
 
 
@@ -42,9 +42,9 @@ class Gram(LinearOperator, GramMatrix):
     Notes
     -----
     ``gram @ V`` works for vectors and for several right-hand sides at once, and so do SciPy's iterative solvers.
-    A symmetric matrix is evaluated by its upper half only, and not between rows that are zero in V; products may differ
-    in the last digits from call to call, since each thread adds up the tiles that it happens to take. Memory: copies of
-    X and Y (two if many rows of V are zero), the result, and `memory`.
+    Of a symmetric matrix only the upper half is evaluated; blocks K[i, j] with V[i] = V[j] = 0 are skipped. The last
+    digits of a product may differ from call to call, since each thread sums the tiles that it happens to get. Memory:
+    copies of X and Y (two if many rows of V are zero), the result, and `memory`.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Gram(LinearOperator, GramMatrix):
         n_used = int(np.count_nonzero(used))
         if len(V) - n_used < TILE:
             return self._leading_product(V, len(V), n_threads)
-        # Rows of zeros come last, so that what lies between them need not be evaluated.
+        # Rows of zeros come last: blocks between two of them are skipped.
         order, product = np.argsort(~used, kind="stable"), np.empty_like(V)
         product[order] = self._permuted(order)._leading_product(V[order], n_used, n_threads)
         return product

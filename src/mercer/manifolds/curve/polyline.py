@@ -7,11 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 # Numbers in the temporary arrays of a block of rows: few enough for the processor's cache.
 _BLOCK = 2**16

@@ -6,19 +6,17 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.manifolds.curve.polyline import Polyline
 from mercer.manifolds.curve.smoothers import LocalLinear, SmoothingSpline, repeated
 from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import STARTS, start_coordinates
 from mercer.quantizers import Stopping, check_magnitude, descend, leading_directions
-
-Array = NDArray[Any]
 
 _SMOOTHERS: dict[str, Any] = {"spline": SmoothingSpline(), "local_linear": LocalLinear()}
 

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.interpolate import BSpline
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigvalsh, solve_triangular
@@ -14,7 +13,7 @@ from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Most pieces of a spline: a curve that turns more often needs another model.
 _MOST_PIECES = 100

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.gtm.grid_mixture import GridMixture
 from mercer.manifolds.latent.kernels import check_latent_kernel, default_kernel
@@ -23,21 +23,43 @@ from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
-from mercer.running import Stopping
-
-Array = NDArray[Any]
+from mercer.running import Status, Stopping
 
 _PRIORS = ("rkhs", "l2")
 _POSTERIORS = ("mean", "mode")
-# Grid points along each coordinate, by the number of coordinates.
-_GRID_SIDES = {1: 150, 2: 24, 3: 10}
-_FEWEST_SIDES = 6
-# Nodes are no further apart than this share of the width of the default kernel.
-_SPACING = 0.7
-# Rows that a start is found from, starts that are tried, and how far.
-_START_ROWS, _TRIED, _SHORT = 5000, ("pca", "isomap"), Stopping(tol=1e-3, max_iter=10)
-# The noise, as shares of the mean variance of the columns: where it starts, and where it ends at the least.
-_FIRST_VARIANCE, _LEAST_VARIANCE = 0.1, 1e-6
+
+
+@dataclass(frozen=True)
+class GridTuning:
+    """Numbers of the topographic map, set by `benchmarks/manifolds.py`.
+
+    Attributes
+    ----------
+    sides, fewest_sides : tuple of int, int
+        Grid points along each coordinate of one, two and three, and of more.
+    spacing : float
+        Nodes are no further apart than this fraction of the width of the default kernel.
+    start_rows, tried, short : int, tuple of str, Stopping
+        Rows that a start is found from, starts that are tried, and how far.
+    first_variance, least_variance : float
+        The noise, as fractions of the mean variance of the columns: where it starts, and where it ends at the least.
+    """
+
+    sides: tuple[int, ...] = (150, 24, 10)
+    fewest_sides: int = 6
+    spacing: float = 0.7
+    start_rows: int = 5000
+    tried: tuple[str, ...] = ("pca", "isomap")
+    short: Stopping = field(default=Stopping(tol=1e-3, max_iter=10))
+    first_variance: float = 0.1
+    least_variance: float = 1e-6
+
+    def sides_for(self, n_dims: int) -> int:
+        """Grid points along each of so many coordinates."""
+        return self.sides[n_dims - 1] if n_dims <= len(self.sides) else self.fewest_sides
+
+
+_TUNING = GridTuning()
 
 
 class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -165,19 +187,19 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         X = self._rows(X, reset=True)
         scale = self._checked_scale(X)
         basis = self._basis(len(X))
-        grid = self._space.grid(self._sides("n_grid", _GRID_SIDES.get(self._space.n_dims, _FEWEST_SIDES)))
+        grid = self._space.grid(self._sides("n_grid", _TUNING.sides_for(self._space.n_dims)))
         features = basis.features(grid)
         precisions = np.zeros(features.shape[1])
         precisions[: basis.n_features] = float(self.penalty) / scale
-        mixture = GridMixture(features, precisions, _LEAST_VARIANCE * scale)
+        mixture = GridMixture(features, precisions, _TUNING.least_variance * scale)
         offset = column_means(ArrayRows(X))
         previous = getattr(self, "_coefficients", None)
         if self.warm_start and previous is not None and previous.shape == (features.shape[1], X.shape[1]):
             W, variance, self.init_ = previous.copy(), self.noise_variance_, "warm_start"
             W[basis.n_features] += self._offset - offset
         else:
-            W, variance, status = self._start(X - offset, basis, mixture, _FIRST_VARIANCE * scale)
-            if status == "interrupted":
+            W, variance, status = self._start(X - offset, basis, mixture, _TUNING.first_variance * scale)
+            if status == Status.INTERRUPTED:
                 stopping = replace(stopping, callback=lambda *_: True)
         run = mixture.fit(Rows(X - offset), W, variance, stopping)
         self._mixture, self._coefficients, self._offset = mixture, run.state.W, offset
@@ -252,7 +274,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         else:
             kernel = clone(check_latent_kernel(self.kernel, self._space, "GenerativeTopographicMap"))
         automatic = isinstance(self.n_nodes, str) and self.n_nodes == "auto"
-        sides = self._space.sides_for(_SPACING * widths, most=n_rows) if automatic else self._sides("n_nodes")
+        sides = self._space.sides_for(_TUNING.spacing * widths, most=n_rows) if automatic else self._sides("n_nodes")
         if not automatic and np.prod(sides) > n_rows:
             raise ValueError(
                 f"n_nodes of GenerativeTopographicMap must be at most {int(n_rows ** (1 / len(sides)))} along each "
@@ -262,7 +284,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _start(self, X: Array, basis: LatentBasis, mixture: GridMixture, variance: float) -> tuple[Array, float, str]:
         """Coefficients of the map that the starting coordinates of the rows suggest, its noise, and how it ended."""
-        some = slice(None, None, -(-len(X) // _START_ROWS))
+        some = slice(None, None, -(-len(X) // _TUNING.start_rows))
         if not isinstance(self.init, str):
             self.init_ = "given"
             Z = check_array(self.init, dtype=np.float64, input_name="init", estimator=self)
@@ -274,13 +296,13 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return *_suggested(filled(X[some]), self._space.inside(Z[some]), basis, mixture, variance), ""
         rows, complete = Rows(X[some]), filled(X[some])
         runs = {}
-        for method in _TRIED if self.init == "auto" else (self.init,):
+        for method in _TUNING.tried if self.init == "auto" else (self.init,):
             start = _suggested(complete, start_coordinates(complete, self._space, method), basis, mixture, variance)
             if self.init != "auto":
                 self.init_ = self.init
                 return *start, ""
-            runs[method] = mixture.fit(rows, *start, _SHORT)
-            if runs[method].status == "interrupted":
+            runs[method] = mixture.fit(rows, *start, _TUNING.short)
+            if runs[method].status == Status.INTERRUPTED:
                 break
         self.init_ = min(runs, key=lambda method: runs[method].value)
         best = runs[self.init_].state

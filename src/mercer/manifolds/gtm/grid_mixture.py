@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.responsibilities import responsibilities
 from mercer.manifolds.latent.rows import Rows
 from mercer.running import Run, Stopping, descend
 from mercer.threads import run_threaded, threads_for
 
-Array = NDArray[Any]
 Result = TypeVar("Result")
 
 # Added to the normal equations, as a share of their trace: kernel functions may be nearly dependent.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import Gaussian, Kernel, Periodized
 from mercer.manifolds.latent.space import PERIOD, LatentSpace
-
-Array = NDArray[Any]
 
 
 class Length(Kernel):

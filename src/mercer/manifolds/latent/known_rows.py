@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.quantizers import check_magnitude
-
-Array = NDArray[Any]
 
 # Fourth powers of the entries of X must be numbers.
 LIMIT = 1e70

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, qr
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.manifolds.latent.cell_features import CellFeatures, DenseCellFeatures, ProductCellFeatures
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.tables import Factor, Tables, factors_of, tables_of
-
-Array = NDArray[Any]
 
 # Eigenvalues of K below this share of the largest are rounding.
 _RANK = 1e-13

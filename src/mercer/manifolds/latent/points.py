@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.space import LatentSpace
-
-Array = NDArray[Any]
 
 
 def latent_points(estimator: Any, Z: Any, space: LatentSpace) -> Array:

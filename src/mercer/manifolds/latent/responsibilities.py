@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 # Logarithm of the least ratio of the densities of a row at two grid points that is told apart from zero.
 _LEAST_EXPONENT = -100.0

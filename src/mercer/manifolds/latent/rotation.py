@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 # The fewest and most components of more columns, and the share of the variance that they are to hold. Where the fewest
 # hold it more change maps little, or make isotropic noise too small for the leading ones; the rest is less than what a

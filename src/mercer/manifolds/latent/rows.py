@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.threads import allowed_threads
-
-Array = NDArray[Any]
 
 # Numbers in the largest temporary array of a block of rows.
 _BLOCK = 2**19

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 from sklearn.impute import KNNImputer
 from sklearn.manifold import locally_linear_embedding
 from sklearn.utils.extmath import svd_flip
 
+from mercer.arrays import Array
 from mercer.graphs import LaplacianEigenmaps, NeighbourSearch, parts_of, shortest_links
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 STARTS = ("pca", "isomap", "eigenmaps")
 # Components beyond those that are needed at least, among which coordinates are chosen.

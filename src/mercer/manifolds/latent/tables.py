@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels import Kernel
 from mercer.manifolds.latent.space import LatentSpace
-
-Array = NDArray[Any]
 
 # Error of the cubics between the points of a table, as a share of the kernel. The error of f is that of its own cubics
 # however large its coefficients are, since interpolation is linear.

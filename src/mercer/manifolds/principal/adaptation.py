@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.regularizers.maps import as_map_penalty
 from mercer.threads import run_threaded, single_threaded_blas
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
-# Steps of an inner iteration between two projections.
-_INNER = 20
-# Sweeps of a lasso: between two projections, which will change again, and at first.
-_FEW, _ALL = 200, 2000
-# Functions of so many numbers are kept between products; beyond, they are computed again.
-_KEPT = 2**21
-# A penalty on everything, in units of the matrix: rounding must not make it singular.
-_FREE = 1e-14
-# Share of its largest curvature that the metric of the manifold is given in all directions.
-_FLAT = 1e-10
+
+@dataclass(frozen=True)
+class AdaptationTuning:
+    """Numbers of the adaptation, set by `benchmarks/manifolds.py`.
+
+    Attributes
+    ----------
+    n_inner : int
+        Steps of an inner iteration between two projections.
+    few_sweeps, all_sweeps : int
+        Sweeps of a lasso: between two projections, which will change again, and at first.
+    kept : int
+        Functions of so many numbers are kept between products; beyond, they are computed again.
+    ridge : float
+        A penalty on everything, in units of the matrix: rounding must not make it singular.
+    flat : float
+        Fraction of its largest curvature that the metric of the manifold is given in all directions.
+    """
+
+    n_inner: int = 20
+    few_sweeps: int = 200
+    all_sweeps: int = 2000
+    kept: int = 2**21
+    ridge: float = 1e-14
+    flat: float = 1e-10
+
+
+_TUNING = AdaptationTuning()
 
 
 class Adaptation:
@@ -81,13 +99,14 @@ class Adaptation:
         exact = tangential == 1.0 and not system.by_entries
         start = np.zeros_like(C) if f is None else f.coefficients
         if not self._regularizer.quadratic:
-            n_iter = 1 if exact or (tangential == 1.0 and f is not None) else _INNER
-            return self._basis.map_of(self._sparse(system, G, C, start, n_iter, _ALL if f is None else _FEW))
+            n_iter = 1 if exact or (tangential == 1.0 and f is not None) else _TUNING.n_inner
+            sweeps = _TUNING.all_sweeps if f is None else _TUNING.few_sweeps
+            return self._basis.map_of(self._sparse(system, G, C, start, n_iter, sweeps))
         ridge = self._ridge(G)
         factor = cho_factor(G + np.diag(ridge))
         if exact:
             return self._basis.map_of(cho_solve(factor, C))
-        tol, n_iter = (1e-10, 200) if tangential == 1.0 else (1e-2, _INNER)
+        tol, n_iter = (1e-10, 200) if tangential == 1.0 else (1e-2, _TUNING.n_inner)
         return self._basis.map_of(_conjugate_gradients(system, C, ridge, factor, start, tol, n_iter))
 
     def _sparse(self, system: _Sums, G: Array, C: Array, V: Array, n_iter: int, sweeps: int) -> Array:
@@ -108,7 +127,7 @@ class Adaptation:
 
     def _ridge(self, G: Array) -> Array:
         """What the penalty adds to the diagonal of ΦᵀWΦ."""
-        ridge = np.full(len(G), _FREE * np.trace(G) / len(G))
+        ridge = np.full(len(G), _TUNING.ridge * np.trace(G) / len(G))
         ridge[: self._basis.n_features] += self._penalty * len(self._rows) / 2
         return ridge
 
@@ -123,7 +142,7 @@ class _Sums:
         self._blocks = list(rows.blocks(4 * width))
         self._slopes: list[Array] = [np.empty(0)] * len(self._blocks)
         self._kept: list[Array | None] = [None] * len(self._blocks)
-        self._keep = len(rows) * len(basis.nodes) <= _KEPT
+        self._keep = len(rows) * len(basis.nodes) <= _TUNING.kept
         self._weights: list[Array | None] = [None] * len(self._blocks)
         if rows.seen is not None or cost.weights(rows.X[:1]) is not None:
             self._run(self._weigh)
@@ -191,7 +210,7 @@ class _Sums:
             TW = T if weights is None else T * weights[:, None, :]
             A = TW @ T.transpose(0, 2, 1)
             size = np.einsum("iaa->i", A)[:, None, None]
-            A += (_FLAT * size + np.finfo(np.float64).tiny) * np.eye(len(is_circle))
+            A += (_TUNING.flat * size + np.finfo(np.float64).tiny) * np.eye(len(is_circle))
             return np.linalg.solve(np.linalg.cholesky(A), TW).astype(np.float32)
 
         self._discount, self._slopes = share, self._run(work)

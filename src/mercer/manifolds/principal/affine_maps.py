@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils.extmath import svd_flip
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.kernels import default_kernel
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
@@ -19,8 +18,6 @@ from mercer.manifolds.principal.density import Cells, ManifoldDensity
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.result import ManifoldFit
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 # Half-widths of the box that are tried, as multiples of what the variance along it says.
 _FACTORS = np.linspace(0.6, 1.5, 19)

@@ -8,25 +8,47 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.responsibilities import responsibilities
 from mercer.manifolds.latent.rows import Rows
 from mercer.threads import run_threaded, single_threaded_blas
 
-Array = NDArray[Any]
 # What is wanted of p(g | x), and of the means and covariances of places in the cells.
 _OfPlaces = Callable[[Array, Array, Array], Array]
 
-# Steps of EM for the noise, the relative change that ends them, and the least noise, as a share of the variance.
-_STEPS, _CHANGE, _LEAST_VARIANCE = 15, 1e-3, 1e-9
-# Rows are done in so many parts at most, no shorter than this; and within these in blocks of numbers for the cache.
-_MOST_PARTS, _LEAST_PART = 16, 256
-_BLOCK, _LEAST_BLOCK = 2**16, 16
+
+@dataclass(frozen=True)
+class DensityTuning:
+    """Numbers of the density, set by `benchmarks/manifolds.py`.
+
+    Attributes
+    ----------
+    steps, change : int, float
+        Steps of EM for the noise, and the relative change that ends them.
+    least_variance : float
+        The least noise, as a fraction of the variance of the rows.
+    most_parts, least_part : int
+        Rows are done in so many parts at most, no shorter than this.
+    block, least_block : int
+        Within parts, numbers of a block, which stay in the cache, and the fewest rows.
+    few : int
+        Pairs of a row and a cell that are done before a second thread has started.
+    """
+
+    steps: int = 15
+    change: float = 1e-3
+    least_variance: float = 1e-9
+    most_parts: int = 16
+    least_part: int = 256
+    block: int = 2**16
+    least_block: int = 16
+    few: int = 2**17
+
+
+_TUNING = DensityTuning()
 _LOG_2PI = np.log(2 * np.pi)
-# Pairs of a row and a cell that are done before a second thread has started.
-_FEW = 2**17
 
 
 @dataclass(frozen=True)
@@ -116,15 +138,15 @@ class ManifoldDensity:
     def of(cls, rows: Rows, f: LatentMap, variance: float | None = None) -> ManifoldDensity:
         """The density of f with the most likely noise for the rows, by at most 15 steps of EM from a start."""
         scale = float(rows.X.var(axis=0).mean())
-        least = _LEAST_VARIANCE * scale
+        least = _TUNING.least_variance * scale
         density = cls(Cells.of(f), max(scale if variance is None else variance, least))
         n_known = rows.X.size if rows.seen is None else rows.seen.sum()
         parts = [rows.part(positions) for positions in rows.divided() if len(positions)]
-        for _ in range(_STEPS):
+        for _ in range(_TUNING.steps):
             new = max(sum(noise for part in parts for _, noise, _ in density._over_rows(part)) / n_known, least)
             change = abs(new / density.variance - 1.0)
             density = replace(density, variance=new)
-            if change < _CHANGE:
+            if change < _TUNING.change:
                 break
         return density
 
@@ -213,11 +235,11 @@ class ManifoldDensity:
         Memory: a few MiB for each thread, and for each of at most 16 parts what is wanted.
         """
         kind = self._complete if rows.seen is None else self._incomplete
-        height = max(_LEAST_PART, -(-len(rows) // _MOST_PARTS))
+        height = max(_TUNING.least_part, -(-len(rows) // _TUNING.most_parts))
         parts = [slice(start, min(start + height, len(rows))) for start in range(0, len(rows), height)]
         results: list[Any] = [None] * len(parts)
         with single_threaded_blas:
-            n_threads = rows.n_threads if len(rows) * len(self.cells.F) > _FEW else 1
+            n_threads = rows.n_threads if len(rows) * len(self.cells.F) > _TUNING.few else 1
             run_threaded(kind(rows, wanted, parts, results), range(len(parts)), lambda: None, n_threads)
         return results
 
@@ -237,7 +259,7 @@ class ManifoldDensity:
             part = parts[number]
             log_p, noise = np.empty(part.stop - part.start), 0.0
             totals, seconds = np.zeros((G if wanted else 0, 1 + q, 1 + d)), np.zeros((q, q, G))
-            height = max(_LEAST_BLOCK, _BLOCK // ((1 + q) * G))
+            height = max(_TUNING.least_block, _TUNING.block // ((1 + q) * G))
             for start in range(part.start, part.stop, height):
                 stop = min(start + height, part.stop)
                 X = np.ones((stop - start, 1 + d))
@@ -254,7 +276,7 @@ class ManifoldDensity:
     ) -> Callable[[int, None], None]:
         """The same for entries that are known, which differ from row to row: so do the products of U."""
         # A small matrix for each row and cell.
-        height = max(_LEAST_BLOCK, _BLOCK // (len(self.cells.F) * (2 + len(self.cells.U) ** 2)))
+        height = max(_TUNING.least_block, _TUNING.block // (len(self.cells.F) * (2 + len(self.cells.U) ** 2)))
 
         def work(number: int, _: None) -> None:
             part = parts[number]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.manifolds.latent.kernels import default_kernel
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import automatic_n_rotated, rotation_of
@@ -16,8 +16,6 @@ from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.projection import project
 from mercer.manifolds.principal.soft import soft_map
 from mercer.running import Stopping, raise_if_interrupted
-
-Array = NDArray[Any]
 
 # Widths, penalties times the number of rows, and when fits end: wide kernels unfold, and a narrow one follows the rows.
 _STAGES = ((0.34, 10.0, Stopping(1e-3, 6)), (0.34, 1.0, Stopping(1e-3, 6)), (0.14, 1.0, Stopping(1e-3, 12)))

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
@@ -18,8 +17,6 @@ from mercer.manifolds.principal.result import Callback, ManifoldFit
 from mercer.manifolds.principal.solver import ManifoldSolver
 from mercer.running import Iterates, Run, Status, Step, Stopping
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -229,6 +226,6 @@ def fit_path(
     rows = X if isinstance(X, Rows) else Rows(X)
     for penalty in penalties:
         fits.append(fit_manifold(rows, fits[-1] if fits else start, basis, penalty, **options))
-        if fits[-1].status == "interrupted":
+        if fits[-1].status == Status.INTERRUPTED:
             break
     return fits

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.points import latent_points
@@ -21,8 +21,7 @@ from mercer.manifolds.principal.result import ManifoldFit
 from mercer.manifolds.principal.rotated import project_rotated
 from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
-
-Array = NDArray[Any]
+from mercer.running import Status
 
 # Points of a curve between which its length is that of straight lines.
 _LENGTH_STEPS = 4000
@@ -246,7 +245,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.nodes_, self.kernel_, self.topology_ = basis.nodes, basis.kernel, basis.space.topology
         self.dual_coef_, self.linear_coef_ = fit.map.alpha, fit.map.gamma[1:]
         self.intercept_ = self._origin + fit.map.gamma[0]
-        if fit.status == "max_iter":
+        if fit.status == Status.MAX_ITER:
             warnings.warn(
                 f"{OWNER} did not converge in {self.max_iter} iterations; raise max_iter or tol, or fit again with "
                 "warm_start=True.",

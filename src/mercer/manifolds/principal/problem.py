@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows, as_row_loss
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
@@ -17,8 +17,6 @@ from mercer.regularizers.maps import MapNorm, MapPenalty, as_map_penalty
 
 if TYPE_CHECKING:
     from mercer.manifolds.principal.result import ManifoldFit
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

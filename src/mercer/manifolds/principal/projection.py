@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss, SquaredRows
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rows import Rows
 from mercer.threads import run_threaded, single_threaded_blas
-
-Array = NDArray[Any]
-
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e12
 
 
 @dataclass(frozen=True)
@@ -24,6 +20,18 @@ class Projection:
 
     Z: Array
     costs: Array
+
+
+@dataclass(frozen=True)
+class DampingTuning:
+    """The damping of Gauss-Newton steps, set by `benchmarks/manifolds.py`: at first, at the least and at the most."""
+
+    first: float = 1e-3
+    least: float = 1e-9
+    most: float = 1e12
+
+
+_TUNING = DampingTuning()
 
 
 def project(
@@ -145,14 +153,14 @@ class _Descent:
 
         space = self._f.basis.space
         active = np.arange(len(self.index))
-        damping = np.full(len(active), _FIRST_DAMPING)
+        damping = np.full(len(active), _TUNING.first)
         Z, R, T = self.Z, self._R, self._T
         S = np.zeros((len(active), space.n_dims, space.n_dims))
         for _ in range(max_steps):
             W = self._weights(active, R)
             steps, gains = np.empty_like(Z), np.empty(len(Z))
             propose_steps(T, R, W, Z, S, damping, space.is_circle, steps, gains)
-            going = (gains > tol * self.costs[active]) & (damping < _MOST_DAMPING)
+            going = (gains > tol * self.costs[active]) & (damping < _TUNING.most)
             if not going.all():
                 active, damping, steps = active[going], damping[going], steps[going]
                 Z, R, T, S = Z[going], R[going], T[going], S[going]
@@ -167,7 +175,7 @@ class _Descent:
             accept_steps(better, steps, R_moved, T_moved, W, R, T, S)
             Z = np.where(better[:, None], moved, Z)
             self.Z[active], self.costs[active] = Z, np.where(better, costs, self.costs[active])
-            damping = np.where(better, np.maximum(damping * 0.1, _LEAST_DAMPING), damping * 10.0)
+            damping = np.where(better, np.maximum(damping * 0.1, _TUNING.least), damping * 10.0)
 
     def _weights(self, active: Array, R: Array) -> Array:
         """Weights of the entries: all equal, so that one row serves, unless the cost or missing entries say otherwise.

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

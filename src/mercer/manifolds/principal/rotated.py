@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.losses.rows import RowLoss
 from mercer.manifolds.latent.maps import LatentMap
 from mercer.manifolds.latent.rotation import Rotation
@@ -15,8 +14,6 @@ from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.density import ManifoldDensity
 from mercer.manifolds.principal.projection import Projection, project
 from mercer.manifolds.principal.result import Callback, ManifoldFit
-
-Array = NDArray[Any]
 
 
 def lifted_fit(rotation: Rotation, fit: ManifoldFit, rest: Array) -> ManifoldFit:

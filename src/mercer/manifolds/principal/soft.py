@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer.arrays import Array
 from mercer.losses.rows import SquaredRows
 from mercer.manifolds.latent.maps import LatentBasis, LatentMap
 from mercer.manifolds.latent.rows import Rows
@@ -21,8 +21,6 @@ from mercer.manifolds.principal.result import Callback, ManifoldFit
 from mercer.manifolds.principal.solver import ManifoldSolver
 from mercer.running import Run, Status, Stopping, descent
 from mercer.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 # Added to the normal equations, as a share of their trace: kernel functions may be nearly dependent.
 _JITTER = 1e-14

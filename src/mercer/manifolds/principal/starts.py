@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer.arrays import Array
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.starts import STARTS, start_coordinates
 from mercer.manifolds.principal.fitting import fit_manifold
 from mercer.manifolds.principal.result import ManifoldFit
 from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
-
-Array = NDArray[Any]
 
 # Iterations that each of several starts gets.
 _SHORT = 10

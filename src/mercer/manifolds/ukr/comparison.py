@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs.searches import Tree
 from mercer.manifolds.ukr.fitting import LatentFit, Rprop
 from mercer.manifolds.ukr.gathering import gathered
@@ -22,8 +22,6 @@ from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import DESCENTS
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.running import Run, Status, Step, Stopping
-
-Array = NDArray[Any]
 
 
 def brought_near(settings: Settings, problem: Evaluated, Z: Array, value: float) -> tuple[Array, float]:

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ive
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.gaussian import AllPairs, Evaluation, gaussian_sums, gaussian_weights
 from mercer.manifolds.ukr.quartic import Cells, NeighbourPairs, quartic_weights
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_choice
-
-Array = NDArray[Any]
 
 # Nodes along each circle for the integral of the quartic kernel, and squared radii from where circles are like lines.
 _NODES, _LARGE = 100, 1e8

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch, parts_of, shortest_links
 from mercer.manifolds.ukr.covering import covering
 from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.tuning import DOMAINS, DomainTuning
 from mercer.manifolds.ukr.units import LatentUnits
-
-Array = NDArray[Any]
 
 
 def density_threshold(densities: Array, rule: Any) -> float:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.lists import ListProblem
 from mercer.manifolds.ukr.problem import Evaluated, Evaluator, LatentProblem
 from mercer.manifolds.ukr.tuning import DESCENTS
 from mercer.running import Iterates, Run, Status, Step, Stopping, with_progress
 from mercer.solvers.rprop import rprop_steps
 from mercer.threads import allowed_threads, single_threaded_blas
-
-Array = NDArray[Any]
 
 # Density thresholds of [Meinicke2005]_, section 4.3.
 THRESHOLDS = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)

@@ -7,17 +7,13 @@ whose gaps are larger than what is to be seen.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.tuning import DOMAINS
-
-Array = NDArray[Any]
 
 
 def gathered(Z: Array, gap: float, most_pieces: int = DOMAINS.most_pieces) -> Array:

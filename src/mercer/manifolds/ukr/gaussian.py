@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs.searches import Tree
 from mercer.kernels import Gaussian
 from mercer.kernels.gram import Gram
@@ -16,8 +15,6 @@ from mercer.manifolds.ukr.shared_numba import TIE
 from mercer.manifolds.ukr.targets import Targets, padded
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.threads import allowed_threads, run_threaded, single_threaded_blas
-
-Array = NDArray[Any]
 
 # exp(-r² / 2) = 2^-(scale r)²
 _SCALE = math.sqrt(0.5 / math.log(2.0))

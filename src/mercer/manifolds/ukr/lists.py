@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs.searches import Tree
 from mercer.manifolds.latent.rotation import automatic_n_rotated, rotation_of
 from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity
@@ -16,8 +15,6 @@ from mercer.manifolds.ukr.targets import padded
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.threads import allowed_threads, run_threaded
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

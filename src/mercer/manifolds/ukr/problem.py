@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows
 from mercer.manifolds.ukr.density_kernels import DensityKernel, GaussianDensity, LatentDensity, density_kernel_of
 from mercer.manifolds.ukr.gaussian import Evaluation
@@ -18,8 +18,6 @@ from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.parameters import check_count
-
-Array = NDArray[Any]
 
 
 class Evaluator(Protocol):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows
 from mercer.manifolds.ukr.covering import covering
 from mercer.manifolds.ukr.quartic import Cells
@@ -15,8 +15,6 @@ from mercer.manifolds.ukr.shared_numba import COLUMNS
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.targets import padded
 from mercer.manifolds.ukr.tuning import PROJECTIONS, ProjectionTuning
-
-Array = NDArray[Any]
 
 
 class SurfaceProjection(NamedTuple):

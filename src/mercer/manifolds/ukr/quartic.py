@@ -6,16 +6,14 @@ import math
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.graphs.searches import Tree
 from mercer.manifolds.ukr.gaussian import AllPairs, Evaluation
 from mercer.manifolds.ukr.targets import Targets, padded
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
 from mercer.threads import allowed_threads, run_threaded
-
-Array = NDArray[Any]
 
 # Cells are made along so many coordinates, as compiled functions expect, and there are so many of them for each point.
 _CELL_DIMS, _CELLS_PER_POINT = 3, 4

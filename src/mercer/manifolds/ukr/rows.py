@@ -7,16 +7,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.components import KernelPCA, fixed_point_preimages
 from mercer.kernels import Kernel, Precomputed, distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.targets import Targets, data_targets, feature_targets
 from mercer.manifolds.ukr.tuning import TUNING
-
-Array = NDArray[Any]
 
 # Negative eigenvalues of a centred Gram matrix that are rounding, as a share of the largest.
 _ROUNDING = 1e-8

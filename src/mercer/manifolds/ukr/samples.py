@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.density_kernels import LatentDensity
@@ -16,8 +15,6 @@ from mercer.manifolds.ukr.projection import SurfaceProjector
 from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.running import unless_interrupted
-
-Array = NDArray[Any]
 
 
 def placed(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.spatial.distance import pdist, squareform
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.density_kernels import DensityKernel
 from mercer.manifolds.ukr.tuning import SCALES
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.comparison import Comparison, Sample, brought_near, joined
@@ -20,8 +20,6 @@ from mercer.manifolds.ukr.starts import apart, candidates, spread
 from mercer.manifolds.ukr.structure import common_share, halves_tell, n_excluded_for
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.running import Run, Status, Step, Stopping, raise_if_interrupted
-
-Array = NDArray[Any]
 
 
 class StartSearch:

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
 from mercer.manifolds.latent.space import LatentSpace
 from mercer.manifolds.latent.starts import start_coordinates
 from mercer.manifolds.principal.fast_maps import manifold_coordinates
 from mercer.manifolds.ukr.tuning import TUNING
-
-Array = NDArray[Any]
 
 # Numbers of neighbours that the graphs of each method are tried with.
 NEIGHBOURS: dict[str, tuple[int, ...]] = {

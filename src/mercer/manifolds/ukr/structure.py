@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
 from mercer.hosts import ArrayRows
 from mercer.kernels import distinct_rows
 from mercer.manifolds.latent.starts import filled
 from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.tuning import PASSES
-
-Array = NDArray[Any]
 
 
 def common_share(Y: Array, Z: Array, density: LatentDensity) -> float:

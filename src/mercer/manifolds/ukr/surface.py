@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.ukr.density_kernels import LatentDensity
 from mercer.manifolds.ukr.shared_numba import NOTHING
 from mercer.manifolds.ukr.tuning import PASSES, PassTuning
-
-Array = NDArray[Any]
 
 
 class Surface:

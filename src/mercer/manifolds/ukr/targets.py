@@ -7,14 +7,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
+from mercer.arrays import Array
 from mercer.hosts import ArrayRows, column_means
 from mercer.manifolds.ukr.shared_numba import NOTHING
-
-Array = NDArray[Any]
 
 # Directions of less than this share of the largest extent are rounding.
 _NULL = 1e-14

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.manifolds.ukr.comparison import brought_near, joined
 from mercer.manifolds.ukr.fitting import LatentFit, fit_latent, homotopy
 from mercer.manifolds.ukr.lists import ListProblem, leading_columns
@@ -21,8 +21,6 @@ from mercer.manifolds.ukr.surface import Surface
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.units import LatentUnits
 from mercer.running import Status
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from mercer.hosts import ArrayRows, column_means, largest_deviation
@@ -14,8 +13,6 @@ from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.ukr.rows import count_of
 from mercer.manifolds.ukr.settings import OWNER
-
-Array = NDArray[Any]
 
 _FEWEST_ROWS = 4
 

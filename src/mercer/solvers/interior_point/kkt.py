@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.residuals import Residuals
 from mercer.solvers.interior_point.step import Targets
 from mercer.solvers.interior_point.variables import Sides, Variables
-
-Array = NDArray[Any]
 
 
 class SingularSystem(ArithmeticError):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import Iterate, KernelProgram
 from mercer.rounding import HOLDS
 from mercer.running import Iterates, Status, Step
@@ -23,8 +22,6 @@ from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, IN_MEMORY, unmet
 from mercer.solvers.projection import Projected
 from mercer.solvers.result import Options, Solver, SolverResult
 from mercer.threads import single_threaded_numpy
-
-Array = NDArray[Any]
 
 # About ten are needed; many more mean that something is wrong.
 _MAX_ITER = 200

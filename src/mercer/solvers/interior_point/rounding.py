@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.solvers.balance import balanced
 from mercer.solvers.interior_point.variables import Sides, Variables
-
-Array = NDArray[Any]
 
 
 def rounded_to_boundary(problem: KernelProgram, sides: Sides, v: Variables) -> tuple[Array, Array]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.kkt import KKTSystem
 from mercer.solvers.interior_point.variables import Sides, Variables
-
-Array = NDArray[Any]
 
 # Shares of the typical size that keep the start away from the boundary; from trials over widths .25 to 3, C 1 to 1e4.
 _ALPHA_MARGIN = 0.1

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.solvers.interior_point.variables import Sides
-
-Array = NDArray[Any]
 
 # A conjugate that rises faster than this power, that of |r|^p with p < 1.25, is a wall to a Newton step.
 _STEEP = 5.0

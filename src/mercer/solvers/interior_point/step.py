@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.interior_point.variables import Sides, Variables
-
-Array = NDArray[Any]
 
 _MAX_HALVINGS = 30
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.smo.free_system import FreeSystem
 from mercer.solvers.smo.tuning import TUNING, Tuning
-
-Array = NDArray[Any]
 
 
 def n_free(B: Array, box: Array, n_sums: int) -> int:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.gram.columns import Columns
-
-Array = NDArray[Any]
 
 # Samples that the axis is made of, and products with their matrix.
 _N_SAMPLES, _N_PRODUCTS = 256, 20

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.smo.active_set import cost_of_guess, n_free, solve_by_active_set
 from mercer.solvers.smo.free_system import FreeSystem
 from mercer.solvers.smo.halves import descend_by_halves
 from mercer.solvers.smo.sums import cut_step
 from mercer.solvers.smo.tuning import Tuning
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

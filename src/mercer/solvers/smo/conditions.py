@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.smo.gradient import Gradient
 from mercer.solvers.smo.stages import Stage
 from mercer.solvers.smo.sums import Sums
-
-Array = NDArray[Any]
 
 
 class Conditions:

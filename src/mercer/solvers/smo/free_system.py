@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from mercer.arrays import Array
 from mercer.kernels.gram.columns import UsedMemory
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.smo.tuning import TUNING, Tuning
 from mercer.threads import run_over_rows
-
-Array = NDArray[Any]
 
 # Rows that are gathered at once: they stay in the cache.
 _GATHERED = 64

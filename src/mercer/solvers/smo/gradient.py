@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.smo.products import Products
 from mercer.solvers.smo.workspace import Workspace
-
-Array = NDArray[Any]
 
 # Error of the gradient from columns in single precision, in units of the change of B.
 _SINGLE = 1e-6

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import cycle, pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.solvers.smo.box import price_of
 from mercer.solvers.smo.tuning import TUNING, Tuning
 from mercer.threads import run_threaded, threads_for
-
-Array = NDArray[Any]
 
 
 def descend_by_halves(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.kernels.gram import GramMatrix
 from mercer.problems import KernelProgram
-
-Array = NDArray[Any]
 
 # Relative differences that are rounding; the share of rows with larger ones up to which a known product is updated
 # (half of them cost as much as all, where both triangles of the matrix are served at once).

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.solvers.smo.box import Box
 from mercer.solvers.smo.sums import Sums
 from mercer.solvers.smo.tuning import Tuning
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import Iterate, KernelProgram
 from mercer.solvers.result import Options
 from mercer.solvers.smo.active_set import n_free
@@ -19,8 +17,6 @@ from mercer.solvers.smo.sums import Sums
 from mercer.solvers.smo.tuning import Tuning
 from mercer.solvers.smo.working_set import choose_working_set
 from mercer.solvers.smo.workspace import workspace_of
-
-Array = NDArray[Any]
 
 
 class State:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer.arrays import Array
 from mercer.problems import KernelProgram
 from mercer.rounding import HOLDS
 from mercer.solvers.needs import ABSOLUTE_LOSS_OF_BUDGET, NO_TARGET, unmet
 from mercer.solvers.smo.box import Box
-
-Array = NDArray[Any]
 
 # Halvings of a step that is too long.
 _HALVINGS = 60

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer.arrays import Array
 
 
 def choose_working_set(rising: Array, falling: Array, bar: tuple[Any, Any], last: Array, size: int) -> Array:

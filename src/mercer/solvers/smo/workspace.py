@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.kernels.gram import GramMatrix, columns_of, shifted_columns_of
 from mercer.problems import KernelProgram
 from mercer.solvers.smo.axis import leading_axis
 from mercer.solvers.smo.free_system import FreeSystem
 from mercer.solvers.smo.tuning import TUNING, Tuning
-
-Array = NDArray[Any]
 
 # Between how many samples entries are looked at, and how near to their mean they are in a matrix that hardly varies.
 _N_SAMPLES, _NEAR = 64, 0.25

@@ -1,4 +1,4 @@
-"""Archives of model files: read within bounds and looked through before anything is built from them.
+"""Archives of model files: read within bounds and checked before anything is built from them.
 
 An archive is a ZIP file. `mercer.json` says what it is, `schema.json` is the tree of objects that skops builds, and the
 other members are arrays. Whatever is in the file, reading it takes no more memory than the file itself promises, and
@@ -22,9 +22,9 @@ from mercer.tables.errors import MemoryRefusal
 from mercer.tables.memory import in_words, refuse_if_too_large
 
 ABOUT, TREE, DIGEST = "mercer.json", "schema.json", "sha256"
-# Archives may grow so many times when they are opened, or to this size: arrays of numbers hardly shrink.
+# Archives may grow by this factor when they are unpacked, or to this size: arrays of numbers compress little.
 _MOST_GROWTH, _ANY_SIZE = 200, 2**26
-# Copies of an array while it is loaded: as it was read, twice as it is packed again, in the reader, and itself.
+# Copies of an array in memory while it is loaded.
 _COPIES = 5
 # JSON takes some twenty times its size in memory. Trees of models are 30 levels deep.
 _MOST_JSON, _MOST_DEPTH, _MOST_NODES = 2**25, 100, 10**6
@@ -57,7 +57,7 @@ def _members(data: bytes, name: str) -> dict[str, bytes]:
         if total > max(_ANY_SIZE, _MOST_GROWTH * len(data)):
             raise Refused(f"its {in_words(len(data))} would become {in_words(total)}")
         refuse_if_too_large(_COPIES * float(total), f"opening {name}", "use a larger machine")
-        # No member can be longer than its size says: the reader stops there, and the checksum is then wrong.
+        # The reader stops at the stated size of a member; if it is longer, its checksum is wrong.
         return {entry.filename: archive.read(entry) for entry in entries}
 
 
@@ -75,7 +75,7 @@ def read_json(content: bytes, what: str) -> dict[str, Any]:
 
 
 def digest_of(about: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
-    """SHA-256 of all that a file holds but for this digest, whatever the order: it tells of damage, not of malice."""
+    """SHA-256 of all that a file holds but for this digest, whatever the order: it reveals damage, not malice."""
     facts = {name: value for name, value in about.items() if name != DIGEST}
     parts = {**members, ABOUT: json.dumps(facts, sort_keys=True).encode()}
     digest = hashlib.sha256()
@@ -88,7 +88,7 @@ def digest_of(about: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
 
 
 class TreeCheck:
-    """Looks through the tree of objects as skops will read it: its kinds of nodes, its types, its depth and its size.
+    """Checks the tree of objects as skops will read it: its kinds of nodes, its types, its depth and its size.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class TreeCheck:
 
     def __init__(self, members: Mapping[str, bytes], trusted: Iterable[str]):
         self._members, self._trusted = members, frozenset(trusted)
-        # Nodes that were seen, with the number of nodes in them, and whose arrays the members are: skops builds nodes
-        # of one identity once, and a member that several nodes name would be in memory several times.
+        # Sizes of visited nodes (skops builds each identity once), and the node that each member belongs to: a member
+        # that several nodes name would be in memory several times.
         self._sizes: dict[int, int | None] = {}
         self._owners: dict[str, int] = {}
         self._foreign: set[str] = set()

@@ -13,7 +13,7 @@ from mercer.machines.cell_tree import CellTree
 from mercer.workflows.model_files.archives import Refused
 from mercer.workflows.model_files.values import equal, floats, part, positions, whole
 
-# Of rows that a table can have, in cells of twenty.
+# Most cells: those of the largest possible table, with twenty rows each.
 _MOST_CELLS = 10**7
 
 
@@ -46,7 +46,7 @@ def _tree(tree: CellTree, d: int) -> int:
     if not (floats(tree, "low", n) <= floats(tree, "high", n)).all():
         raise Refused("low of its CellTree is above high")
     children = positions(tree, "children", n, 2, least=-n_cells, below=max(n, 1))
-    # Each split but the first, and each cell, on one side of a split that comes before: paths end, and meet all cells.
+    # Each split but the first, and each cell, is on one side of an earlier split: so all paths end in a cell.
     once = np.array_equal(np.sort(children.ravel()), np.delete(np.arange(-n_cells, n), n_cells)) if n else True
     if not once or not ((children < 0) | (children > np.arange(n)[:, None])).all():
         raise Refused("children of its CellTree are not those of a tree")

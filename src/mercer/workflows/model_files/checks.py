@@ -1,7 +1,7 @@
 """What maps and machines from a file must be before they are used: types, shapes, ranges, and numbers that are finite.
 
 Compiled functions trust the arrays that they are given, and other code fails late or in odd ways. One function for each
-kind of object says what it must have to be used; attributes that only tell of the fit are not looked at.
+kind of object says what it must have to be used; attributes that only describe the fit are not checked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from mercer.workflows.model_files.values import (
     whole,
 )
 
-# Grids in more dimensions are larger than any memory.
+# Most dimensions of a grid of nodes.
 _MOST_GRID_DIMS = 10
 # Along a coordinate.
 _MOST_CELLS = 1000
@@ -190,7 +190,7 @@ def _kernel_regression(regression: UnsupervisedKernelRegression, d: int, q: int)
     kernel = equal(regression, "density_kernel", "gaussian", "quartic")
     equal(regression, "feature_kernel", None)
     n = len(floats(regression, "embedding_", None, q))
-    # Of many rows some make the surface.
+    # With many rows the surface consists of some of them.
     n_made = len(floats(regression, "_Z", n if n <= TUNING.most_regressed else None, q))
     floats(part(regression, "_training", DataRows), "points", n, d, missing=True)
     number(regression, "density_threshold_")
@@ -333,7 +333,7 @@ def _band(band: QuantileBand, d: int) -> None:
 def _parametric_part(parametric: ParametricPart, d: int) -> int:
     """Number of its columns."""
     items = part(parametric, "_items", list)
-    # Other items would be called.
+    # Any other item could be a callable.
     if not all(isinstance(item, str) and item in ("constant", "linear") for item in items):
         raise Refused("items of its ParametricPart must be 'constant' or 'linear'")
     check_stored_kernel(parametric, "_kernel", d)

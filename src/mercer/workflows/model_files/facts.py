@@ -15,9 +15,9 @@ from mercer.tables.transforms import KINDS
 from mercer.workflows.model_files.archives import Refused
 
 _COLUMN_KINDS = ("number", "date", "category")
-# Of a category that one of more rows has than any table.
+# Largest number of categories and rows: more than any table has.
 _LEAST_DEVIATION = 1e-6
-# More quantiles of errors, and larger errors, than any target has.
+# Bounds of the number of quantiles and of the errors: more than any target has.
 _MOST_ERRORS, _LARGEST_ERROR = 1000, 1e6
 
 
@@ -126,7 +126,7 @@ def _check_column(facts: Facts) -> None:
     require((kind == "category") == bool(categories), "its schema has a column with the wrong categories")
     center, scale = facts.numbers("center", len(categories) or 1), facts.number("scale", positive=True)
     if categories:
-        # Indicators are not clipped, as numbers are: shares of rows, and their deviation, keep them small.
+        # Indicators are not clipped, as numbers are: fractions of rows, and their deviation, keep them small.
         shares = all(0.0 <= share <= 1.0 for share in center) and _LEAST_DEVIATION <= scale <= 1.0
         require(shares, "its schema has categories that are no shares of rows")
     facts.choice("dtype", tuple(DATES) if kind == "date" else ("",))

@@ -34,7 +34,7 @@ from mercer.workflows.model_files.archives import (
 )
 from mercer.workflows.model_files.moved_types import MOVED, with_present_names
 
-# Raised when older programs could not read the file any more; those in _READABLE can be read. The first files of
+# The number grows when older programs cannot read new files; formats in _READABLE can be read. The first files of
 # format 1 have no digest; all of format 1 call the types of maps by the names in MOVED.
 FORMAT = 2
 _READABLE = (1, 2)
@@ -71,7 +71,7 @@ TRUSTED = (
     "mercer.manifolds.latent.tables.Tables",  # of the first files; no model uses it
     "mercer.manifolds.ukr.density_kernels.LatentDensity", "mercer.manifolds.ukr.rows.DataRows",
     "mercer.manifolds.ukr.surface.Surface", "mercer.manifolds.ukr.units.LatentUnits",
-    # Of the first files; models do not use them any more.
+    # Present models do not use these, but the first files hold them.
     "mercer.manifolds.ukr.gaussian.AllPairs", "mercer.manifolds.ukr.projection.SurfaceProjector",
     "mercer.manifolds.ukr.quartic.NeighbourPairs", "mercer.manifolds.ukr.targets.GramTargets",
     "mercer.manifolds.ukr.targets.VectorTargets",
@@ -85,7 +85,7 @@ TRUSTED = (
 )  # fmt: skip
 
 
-# What trees of skops are made of, beside these.
+# Plain types in the trees of skops.
 _PLAIN = ("builtins.dict", "builtins.int", "builtins.list", "builtins.str", "builtins.tuple")
 
 
@@ -137,7 +137,7 @@ def load_model(path: str | Path) -> ModelFile:
         except (Refused, MemoryRefusal, MemoryError):
             raise
         except Exception as error:
-            # What is no archive, or a damaged one, fails in many ways: checksums, streams, passwords, encodings.
+            # Other files, and damaged archives, raise many kinds of errors: checksums, streams, passwords, encodings.
             raise ModelFileError(
                 f"{path.name} is not a model file of Mercer, or it is damaged ({type(error).__name__}); give one that "
                 "`mercer map` or `mercer fit` wrote."
@@ -176,7 +176,7 @@ def _about(members: dict[str, bytes]) -> dict[str, Any]:
     kinds = {"format": int, "kind": str, "mercer": str, "facts": dict}
     if not all(isinstance(about[name], kind) for name, kind in kinds.items()):
         raise ValueError
-    # These are shown, and in a command to copy.
+    # These are printed, one of them in a command to copy.
     if not all(_VERSION.fullmatch(str(about.get(name))) for name in ("kind", "mercer", "scikit-learn")):
         raise ValueError
     return about
@@ -200,7 +200,7 @@ def _objects(members: dict[str, bytes], name: str, about: dict[str, Any]) -> dic
     except MemoryError:
         raise
     except Exception as error:
-        # skops has no error of its own, and neither has the state of objects that is not theirs.
+        # skops has no class of errors, and objects with a wrong state raise any kind.
         raise ModelFileError(
             f"{name} cannot be opened ({type(error).__name__}: {_shown(error)}); it was written by Mercer "
             f"{about['mercer']} with scikit-learn {about.get('scikit-learn')}: install these, or make it again."

@@ -24,7 +24,7 @@ from mercer.workflows.model_files.values import floats
 from mercer.workflows.seen_rows import SeenRows
 
 _COMMANDS = {"map": "mercer apply", "machine": "mercer predict"}
-# More coordinates than this are none that anybody looks at.
+# Maps have no more coordinates than this.
 _MOST_COORDINATES = 1000
 
 
@@ -82,7 +82,7 @@ def load_machine(path: str | Path) -> MachineModel:
         check_machine(machine, n_seen, None if target.classes is None else len(target.classes))
         if band is not None:
             if not isinstance(band, CellMachine) and not hasattr(band, "margin_"):
-                # Bands of the first model files had none, and later ones had it beside them.
+                # The first model files had no margin; later ones stored it beside the band.
                 vars(band)["margin_"] = facts.get("margin", 0.0)
             check_band(band, n_seen)
         seen = _seen(file, facts, "seen", "far", d)
@@ -153,5 +153,5 @@ def _try(use: Callable[[Array], None], features: list[str]) -> None:
     except (ReportError, MemoryError):
         raise
     except Exception as error:
-        # Attributes that do not fit each other fail in as many ways as there are models.
+        # Inconsistent attributes raise any kind of error.
         raise Refused(f"it cannot be used ({type(error).__name__}: {error})") from None

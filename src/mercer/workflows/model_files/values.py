@@ -10,7 +10,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.workflows.model_files.archives import Refused
 
-# Squares, and squares of products, of numbers in a model must be numbers.
+# Largest number in a model: its square, and squares of products, must not overflow.
 _LARGEST, _SMALLEST = 1e30, 1e-30
 
 
