@@ -6,6 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
+
+from mercer.arrays import Array
 
 
 def is_number(value: Any) -> bool:
@@ -34,3 +37,18 @@ def check_choice(value: Any, choices: tuple[str, ...], parameter: str, owner: st
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{parameter} of {owner} must be one of {choices}, got {value!r}; choose one of them.")
     return value
+
+
+def check_covariance(cov: Any, function: str) -> Array:
+    """A symmetric matrix without negative eigenvalues."""
+    cov = check_array(cov, dtype=np.float64, input_name="cov")
+    size = np.abs(cov).max()
+    square = cov.shape[0] == cov.shape[1]
+    if not square or not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * size):
+        raise ValueError(
+            f"cov of {function} must be a symmetric matrix, got shape {cov.shape}; np.cov(X, rowvar=False) is one."
+        )
+    cov = (cov + cov.T) / 2
+    if np.linalg.eigvalsh(cov)[0] < -1e-8 * size:
+        raise ValueError(f"cov of {function} must have no negative eigenvalue, got one; no variable has it.")
+    return np.asarray(cov)

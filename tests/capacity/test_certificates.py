@@ -43,6 +43,13 @@ def test_rows_that_confirm_an_error():
     n = samples_to_confirm(0.1, 0.05, margin=0.02)
     assert binomial_bound(int(np.ceil(0.1 * n)), n, 0.05) <= 0.12
     assert samples_to_confirm(0.1, 0.05, margin=0.05) < n < samples_to_confirm(0.1, 0.01, margin=0.02)
+    assert samples_to_confirm(0.0, 0.05, margin=0.02) == samples_for_promise(0.02, 0.05)
+
+
+def test_more_rows_than_confirm_an_error_confirm_it_too():
+    n = samples_to_confirm(0.1, 0.05, margin=0.02)
+    confirmed = [binomial_bound(int(np.ceil(0.1 * rows)), rows, 0.05) <= 0.12 for rows in range(n - 1, n + 200)]
+    assert confirmed == [False] + 200 * [True]
 
 
 def test_compression_of_nothing_is_the_test_of_all_rows():

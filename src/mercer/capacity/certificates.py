@@ -47,7 +47,11 @@ def binomial_bound(n_errors: int, n_held_out: int, delta: float) -> float:
     owner = "binomial_bound"
     n = check_count(n_held_out, "n_held_out", owner)
     k, delta = _check_errors(n_errors, n, owner), check_delta(delta, owner)
-    return 1.0 if k == n else float(beta.ppf(1.0 - delta, k + 1, n - k))
+    return _binomial_upper(k, n, delta)
+
+
+def _binomial_upper(k: float, n: int, delta: float) -> float:
+    return 1.0 if k >= n else float(beta.ppf(1.0 - delta, k + 1, n - k))
 
 
 def samples_for_promise(error: float, delta: float, *, n_errors: int = 0) -> int:
@@ -91,14 +95,18 @@ def samples_to_confirm(error: float, delta: float, *, margin: float) -> int:
     --------
     >>> from mercer.capacity import samples_to_confirm
     >>> samples_to_confirm(0.1, 0.05, margin=0.02)
-    666
+    822
     """
     owner = "samples_to_confirm"
     error, delta = check_share(error, "error", owner), check_delta(delta, owner)
     margin = check_positive(margin, "margin", owner, "promises are larger than errors that are found")
     if error + margin >= 1.0:
         raise ValueError(f"error + margin of {owner} must be below 1, got {error} + {margin}; lower one of them.")
-    return least_count(lambda n: binomial_bound(int(np.ceil(error * n)), n, delta) <= error + margin)
+    # Whole numbers of errors jump with n: one error more than expected is enough for all n from `enough` on.
+    enough = least_count(lambda n: _binomial_upper(min(error * n + 1, n), n, delta) <= error + margin)
+    while enough > 1 and binomial_bound(int(np.ceil(error * (enough - 1))), enough - 1, delta) <= error + margin:
+        enough -= 1
+    return enough
 
 
 def bernstein_bound(losses: ArrayLike, delta: float, *, width: float) -> float:

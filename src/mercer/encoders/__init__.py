@@ -2,5 +2,6 @@
 
 from mercer.encoders.augmentations import Jitter, Mask, Shift
 from mercer.encoders.contrastive import ContrastiveFeatures
+from mercer.encoders.linear import best_decoder, best_encoder
 
-__all__ = ["ContrastiveFeatures", "Jitter", "Mask", "Shift"]
+__all__ = ["ContrastiveFeatures", "Jitter", "Mask", "Shift", "best_decoder", "best_encoder"]

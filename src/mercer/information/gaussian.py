@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mercer.arrays import Array
-from mercer.parameters import check_count, check_positive
+from mercer.parameters import check_count, check_covariance, check_positive
 
 # Directions with a smaller share of the largest variance are rounding.
 _ROUNDING = 1e-12
@@ -44,7 +44,7 @@ def gaussian_mutual_information(cov: Any, n_left: int) -> float:
     >>> round(gaussian_mutual_information([[1.0, 0.8], [0.8, 1.0]], 1), 4)
     0.5108
     """
-    cov = _covariance(cov, "gaussian_mutual_information")
+    cov = check_covariance(cov, "gaussian_mutual_information")
     if check_count(n_left, "n_left", "gaussian_mutual_information") >= len(cov):
         raise ValueError(
             f"n_left of gaussian_mutual_information must be less than the {len(cov)} columns of cov, got {n_left!r}; "
@@ -87,7 +87,7 @@ def infomax(cov: Any, n_components: int, *, noise_variance: float) -> Infomax:
     >>> round(infomax(np.diag([4.0, 2.0, 1.0, 0.5]), 2, noise_variance=0.5).information, 6)
     1.903331
     """
-    cov = _covariance(cov, "infomax")
+    cov = check_covariance(cov, "infomax")
     if check_count(n_components, "n_components", "infomax") > len(cov):
         raise ValueError(
             f"n_components of infomax must be at most the {len(cov)} columns of cov, got {n_components!r}; ask "
@@ -127,7 +127,7 @@ def conditional_entropy(cov: Any, encoder: Any) -> float:
     >>> round(conditional_entropy(np.diag([4.0, 2.0, 1.0, 0.5]), np.eye(2, 4)), 6)
     2.491303
     """
-    cov = _covariance(cov, "conditional_entropy")
+    cov = check_covariance(cov, "conditional_entropy")
     W = check_array(encoder, dtype=np.float64, input_name="encoder")
     if W.shape[1] != len(cov):
         raise ValueError(
@@ -146,21 +146,6 @@ def conditional_entropy(cov: Any, encoder: Any) -> float:
     if rest.min(initial=np.inf) <= _ROUNDING * np.trace(cov):
         return float("-inf")
     return float(0.5 * np.sum(np.log(2.0 * np.pi * np.e * rest)))
-
-
-def _covariance(cov: Any, function: str) -> Array:
-    """A symmetric matrix without negative eigenvalues."""
-    cov = check_array(cov, dtype=np.float64, input_name="cov")
-    size = np.abs(cov).max()
-    square = cov.shape[0] == cov.shape[1]
-    if not square or not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * size):
-        raise ValueError(
-            f"cov of {function} must be a symmetric matrix, got shape {cov.shape}; np.cov(X, rowvar=False) is one."
-        )
-    cov = (cov + cov.T) / 2
-    if np.linalg.eigvalsh(cov)[0] < -1e-8 * size:
-        raise ValueError(f"cov of {function} must have no negative eigenvalue, got one; no variable has it.")
-    return cov
 
 
 def _whitening(cov: Array) -> Array:
