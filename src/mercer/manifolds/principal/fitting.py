@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from mercer.arrays import Array
@@ -116,7 +117,7 @@ class _State:
         cost = problem.cost.scaled_to(residuals_at(rows, f, start))
         return cls(problem, cost, f, _roughly_projected(rows, f, cost, start))
 
-    @property
+    @cached_property
     def value(self) -> float:
         """R_reg."""
         return float(self.projection.costs.mean()) + _adaptation(self.problem).penalty_of(self.map)
