@@ -2,9 +2,10 @@
 
 Parts, all by default or by name on the command line: ``scale`` (a sheet in 12 columns, Mercer alone, each fit in a
 fresh process, whose peak memory it is), ``new_rows``, ``oil`` (the oil flow, where its folder is at hand: MERCER_DATA;
-beside ugtm and scikit-learn) and ``curves`` (spiral, circle and arc beside elpigraph and pcurvepy2). Peers that are not
-installed are left out. Every rival runs once on few rows first, which loads what is compiled. ``--small`` runs
-everything at a size that takes seconds. The last table lists what is aimed at and what was reached.
+beside ugtm and scikit-learn), ``amortized`` (the same, an encoder beside the projection) and ``curves`` (spiral, circle
+and arc beside elpigraph and pcurvepy2). Peers that are not installed are left out. Every rival runs once on few rows
+first, which loads what is compiled. ``--small`` runs everything at a size that takes seconds. The last table lists what
+is aimed at and what was reached.
 """
 
 from __future__ import annotations
@@ -185,6 +186,35 @@ def oil():
     aim("oil flow: an error of 1.5 % in at most 10 times its time", share, share <= 10)
 
 
+def amortized():
+    """`AmortizedMap` of a manifold beside its own projection, which searches for every row."""
+    from mercer import AmortizedMap, PrincipalManifold
+    from mercer.datasets import load_oil_flow
+
+    title("Oil flow: coordinates of new rows by projection, and by an encoder with steps")
+    try:
+        (X, _), (T, _) = load_oil_flow("train"), load_oil_flow("test")
+    except FileNotFoundError as error:
+        print(error)
+        return
+    many = np.tile(T, (10, 1))
+
+    def measured(transform):
+        loss = np.mean(np.sum((T - manifold.inverse_transform(transform(T))) ** 2, axis=1))
+        return len(many) / timed(lambda: transform(many), rounds=3)[0], loss
+
+    for steps in (0, 1, "auto", 10):
+        model = AmortizedMap(PrincipalManifold(2, random_state=0), steps=steps).fit(X)
+        manifold = model.estimator_
+        rate, loss = measured(model.transform)
+        print(f"encoder, steps={steps!s:5} {rate:10,.0f} rows a second, error {loss:.4f}")
+        if steps == "auto":
+            own_rate, own_loss = measured(manifold.transform)
+            print(f"projection          {own_rate:10,.0f} rows a second, error {own_loss:.4f}")
+            aim("rate of the encoder as a multiple of the projection's", rate / own_rate, rate >= 2.5 * own_rate)
+            aim("and its error as a multiple", loss / own_loss, loss <= 1.05 * own_loss, "{:.3f}")
+
+
 def _is_ours(name):
     return name.startswith(("manifold", "GTM"))
 
@@ -343,7 +373,7 @@ def _standard_error(excess):
     return values.std(ddof=1) / np.sqrt(len(values))
 
 
-PARTS = {"scale": scale, "new_rows": new_rows, "oil": oil, "curves": curves}
+PARTS = {"scale": scale, "new_rows": new_rows, "oil": oil, "amortized": amortized, "curves": curves}
 
 
 def main(names):

@@ -34,6 +34,7 @@ _ESTIMATORS = {
     "KernelPCA": "components",
     "KernelCCA": "components",
     "KernelFeatureAnalysis": "components",
+    "AmortizedMap": "encoders",
     "ContrastiveFeatures": "encoders",
     "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",

@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils import get_tags
 
 from mercer import (
+    AmortizedMap,
     CellMachine,
     ContrastiveFeatures,
     DiffusionMap,
@@ -52,6 +53,7 @@ ESTIMATORS = [
     RejectingClassifier(SupportVectorClassifier(Linear())),
     KernelPCA(2),
     KernelPCA(2, eigen_solver="lanczos", random_state=0),
+    AmortizedMap(KernelPCA(2), decoder="learned"),
     ContrastiveFeatures(2, penalty=1e-2),
     KernelCCA(1, penalty=1e-3),
     KernelCritic(rank=5, penalty=0.1, warm_start=True),

@@ -18,7 +18,7 @@ from mercer.manifolds.latent.known_rows import check_known_rows
 from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.principal.result import ManifoldFit
-from mercer.manifolds.principal.rotated import project_rotated
+from mercer.manifolds.principal.rotated import project_rotated, refine_rotated
 from mercer.manifolds.principal.settings import OWNER, Settings, complaint, whole
 from mercer.manifolds.principal.training import Training, train
 from mercer.running import Status
@@ -265,6 +265,11 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._validated(X, reset=False)
         Z = project_rotated(self._rotation, Rows(self._centred(X)), self.fit_.map, self.fit_.cost).Z
         return Z.astype(X.dtype, copy=False)
+
+    def refine(self, X: Any, Z: Any, *, n_steps: int = 3) -> Array:
+        """Coordinates after a few steps of the projection from Z; only rows that are still far are searched anew."""
+        rows, Z = self._new_rows(X), self._latent(Z)
+        return refine_rotated(self._rotation, rows, self.fit_, Z, whole("n_steps", n_steps, least=0))
 
     def inverse_transform(self, Z: Any) -> Array:
         """Points f(z) of the manifold; coordinates go around circles, and must lie in [-1, 1] in intervals."""

@@ -61,7 +61,7 @@ def project(
     start : array of shape (m, q), optional
         Points to start from, too: no row ends with a larger cost than at its own.
     n_starts : int
-        Starts to follow. 1: only the best of all.
+        Starts to follow. 1: only the best of all. 0: only the given points, without any search.
     max_steps : int
         Most steps.
     tol : float
@@ -73,14 +73,14 @@ def project(
         Points and costs. Memory beyond these: a few MiB for each thread.
     """
     cost = SquaredRows() if cost is None else cost
-    search = _Search(f)
+    search = _Search(f) if n_starts else None
     Z, costs = np.empty((len(rows), f.basis.space.n_dims)), np.empty(len(rows))
 
     def work(block: Any, _: None) -> None:
-        index, points = search.starts(rows, block, n_starts)
+        found = [] if search is None else [search.starts(rows, block, n_starts)]
         if start is not None:
-            index = np.concatenate([index, np.arange(block.start, block.stop)])
-            points = np.concatenate([points, start[block]])
+            found.append((np.arange(block.start, block.stop), start[block]))
+        index, points = (np.concatenate(parts) for parts in zip(*found, strict=True))
         descent = _Descent(rows, f, cost, index, points)
         if n_starts == 1 and start is not None:
             descent = descent.only(_best_of_each(index, descent.costs))
@@ -88,7 +88,8 @@ def project(
         best = _best_of_each(descent.index, descent.costs)
         Z[block], costs[block] = descent.Z[best], descent.costs[best]
 
-    blocks: Any = rows.blocks(max(len(search.F), len(f.basis.nodes) * (1 + f.basis.space.n_dims), rows.X.shape[1]))
+    searched = 0 if search is None else len(search.F)
+    blocks: Any = rows.blocks(max(searched, len(f.basis.nodes) * (1 + f.basis.space.n_dims), rows.X.shape[1]))
     with single_threaded_blas:
         run_threaded(work, blocks, lambda: None, rows.n_threads)
     return Projection(Z, costs)
