@@ -18,7 +18,8 @@ from mercer.components.pairs import PairEstimator, rows_for
 from mercer.information.bounds import Bound, donsker_varadhan, infonce, nwj
 from mercer.kernels.gram import LowRank, feature_map
 from mercer.parameters import check_choice, check_count, is_number
-from mercer.running import Run, Status, Step, Stopping
+from mercer.running import Run, Status, Step, Stopping, unless_interrupted
+from mercer.threads import single_threaded_blas
 
 BOUNDS = {"infonce": infonce, "nwj": nwj, "donsker_varadhan": donsker_varadhan}
 # Penalties that "auto" tries, from large to small; it stops after some that are no better.
@@ -217,7 +218,7 @@ class KernelCritic(PairEstimator):
         for penalty in _PENALTIES:
             program = _Program.of(self.objective, F[train], G[train], self.batch_size, float(penalty))
             run = maximised(program, theta, stopping, max(self.tol, 1e-3))
-            theta = run.state
+            theta = unless_interrupted(lambda run=run: run.state, lambda theta=theta: theta)  # type: ignore[misc]
             found = BOUNDS[self.objective](_critic(*held_out, theta))
             values.append(np.nan_to_num(found.value - found.standard_error, nan=found.value))
             interrupted = run.status == Status.INTERRUPTED
@@ -312,22 +313,29 @@ _SLOPES = {"infonce": _infonce_slopes, "nwj": _nwj_slopes, "donsker_varadhan": _
 def maximised(program: _Program, start: Array, stopping: Stopping, tol: float) -> Run[Array]:
     """L-BFGS from a start until the certificate is below tol."""
     shape = start.shape
+    last: tuple[Array, float, Array] | None = None
 
     def minus(flat: Array) -> tuple[float, Array]:
-        value, gradient = program.value(flat.reshape(shape))
+        _, value, gradient = evaluated(flat)
         return -value, -gradient.ravel()
 
+    def evaluated(flat: Array) -> tuple[Array, float, Array]:
+        nonlocal last
+        if last is None or not np.array_equal(flat, last[0]):
+            last = flat.copy(), *program.value(flat.reshape(shape))
+        return last
+
     def seen(flat: Array) -> bool:
-        theta = flat.reshape(shape).copy()
-        value, gradient = program.value(theta)
+        theta, value, gradient = evaluated(flat)
         near = np.sum(gradient**2) <= 2 * program.penalty * tol
-        return run.see(Step(theta, -value, Status.OPTIMAL if near else None))
+        return run.see(Step(theta.reshape(shape), -value, Status.OPTIMAL if near else None))
 
     def note(flat: Array) -> None:
         if seen(flat):
             raise StopIteration
 
-    with Run[Array](stopping, "KernelCritic") as run:
+    # Products of batches are small: a second thread would cost more than it gives.
+    with single_threaded_blas, Run[Array](stopping, "KernelCritic") as run:
         if not seen(start.ravel()):
             options = {"maxiter": 10 * min(stopping.max_iter, 10**6), "maxcor": 30, "ftol": 0.0, "gtol": 0.0}
             minimize(minus, start.ravel(), jac=True, method="L-BFGS-B", callback=note, options=options)
