@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.manifold import MDS, TSNE
@@ -126,6 +127,12 @@ def test_many_rows_are_judged_by_rows_that_were_held_out():
     assert np.abs(model.transform(new) - model.estimator_.transform(new)).max() < 0.2
 
 
+def test_single_precision_gives_nearly_the_same():
+    expected = AmortizedMap(PCA(1)).fit(X).transform(X)
+    single = AmortizedMap(PCA(1)).fit(X.astype(np.float32)).transform(X.astype(np.float32))
+    np.testing.assert_allclose(single, expected, atol=1e-4)
+
+
 def test_objects_have_an_encoder_but_no_learned_decoder():
     words = RNG.integers(4, size=(30, 8), dtype=np.uint32)
     model = AmortizedMap(KernelPCA(1, kernel=WeightedDegree(2)), kernel=WeightedDegree(2)).fit(words)
@@ -191,5 +198,7 @@ def test_bad_rows_and_points():
         model.inverse_transform(np.ones((2, 2)))
     with pytest.raises(ValueError, match="NaN"):
         model.transform(np.full((1, 3), np.nan))
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        AmortizedMap(PCA(1)).fit(sparse.csr_array(X))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         AmortizedMap(PCA(1)).fit(X[:1])
