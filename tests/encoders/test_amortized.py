@@ -10,7 +10,15 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import MDS, TSNE
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import AmortizedMap, KernelPCA, KernelRidge, PrincipalManifold
+from mercer import (
+    AmortizedMap,
+    GenerativeTopographicMap,
+    KernelPCA,
+    KernelRidge,
+    PrincipalCurve,
+    PrincipalManifold,
+    UnsupervisedKernelRegression,
+)
 from mercer.datasets import make_arc
 from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
 
@@ -91,6 +99,32 @@ def test_circles_have_no_seam():
     learned = AmortizedMap(manifold, decoder="learned").fit(CIRCLE)
     ends = learned.inverse_transform([[-1.0], [1.0]])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "map_",
+    [GenerativeTopographicMap(1), PrincipalCurve(), UnsupervisedKernelRegression(1, random_state=0)],
+    ids=lambda map_: type(map_).__name__,
+)
+def test_maps_with_ends_take_all_points_that_the_encoder_gives(map_):
+    model = AmortizedMap(map_).fit(ARC)
+    far = np.vstack([ARC_TEST, 1.5 * ARC_TEST])
+    Z = model.transform(far)
+    assert ((model.embedding_.min() <= Z) & (model.embedding_.max() >= Z)).all()
+    images = model.inverse_transform(Z[: len(ARC_TEST)])
+    assert np.sqrt(np.mean((images - ARC_TEST) ** 2)) < 0.08
+
+
+@pytest.mark.parametrize(
+    "map_",
+    [GenerativeTopographicMap(1, topology="circle"), PrincipalCurve(closed=True)],
+    ids=lambda map_: type(map_).__name__,
+)
+def test_circles_of_other_maps_have_no_seam(map_):
+    model = AmortizedMap(map_).fit(CIRCLE)
+    exact = model.estimator_.transform(CIRCLE)
+    assert np.abs((model.transform(CIRCLE) - exact + 1) % 2 - 1).max() < 0.1
+    assert model.transform(CIRCLE).max() < 1
 
 
 def test_refined_points_never_get_worse_and_those_far_off_are_searched():
