@@ -36,6 +36,7 @@ _ESTIMATORS = {
     "KernelFeatureAnalysis": "components",
     "AmortizedMap": "encoders",
     "ContrastiveFeatures": "encoders",
+    "KernelDenoiser": "encoders",
     "KernelCritic": "information",
     "LaplacianEigenmaps": "graphs",
     "DiffusionMap": "graphs",

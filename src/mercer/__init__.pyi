@@ -22,7 +22,7 @@ from mercer import (
     solvers,
 )
 from mercer.components import KernelCCA, KernelFeatureAnalysis, KernelPCA
-from mercer.encoders import AmortizedMap, ContrastiveFeatures
+from mercer.encoders import AmortizedMap, ContrastiveFeatures, KernelDenoiser
 from mercer.graphs import DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from mercer.information import KernelCritic
 from mercer.machines import (
@@ -55,7 +55,8 @@ __all__ = [
     "report", "solvers", "SupportVectorRegressor", "NuSupportVectorRegressor", "SupportVectorClassifier",
     "NuSupportVectorClassifier", "OneClassMachine", "KernelRidge", "QuantileBand", "CellMachine",
     "RejectingClassifier", "LearnedMetric", "RelevantDimensions", "KernelPCRegressor", "KernelPCClassifier",
-    "KernelPCA", "KernelFeatureAnalysis", "KernelCCA", "AmortizedMap", "ContrastiveFeatures", "KernelCritic",
+    "KernelPCA", "KernelFeatureAnalysis", "KernelCCA", "AmortizedMap", "ContrastiveFeatures", "KernelDenoiser",
+    "KernelCritic",
     "LaplacianEigenmaps", "DiffusionMap", "SpectralClustering", "VectorQuantizer", "PlaneQuantizer",
     "PrincipalCurve", "GenerativeTopographicMap", "PrincipalManifold", "UnsupervisedKernelRegression",
     "DensityClassifier",

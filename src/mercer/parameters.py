@@ -37,10 +37,18 @@ def check_positive(value: Any, parameter: str, owner: str, remedy: str) -> float
     return float(value)
 
 
-def check_choice(value: Any, choices: tuple[str, ...], parameter: str, owner: str) -> str:
+def check_callback(value: Any, owner: str, takes: str) -> None:
+    """A function that is told of progress, by what it takes, or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"callback of {owner} must be callable or None, got {value!r}; give a function of {takes}.")
+
+
+def check_choice(
+    value: Any, choices: tuple[str, ...], parameter: str, owner: str, remedy: str = "choose one of them"
+) -> str:
     """One of several words."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{parameter} of {owner} must be one of {choices}, got {value!r}; choose one of them.")
+        raise ValueError(f"{parameter} of {owner} must be one of {choices}, got {value!r}; {remedy}.")
     return value
 
 

@@ -21,6 +21,8 @@ from typing import Any, Generic, Self, TypeVar
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
+from mercer.parameters import check_callback
+
 State = TypeVar("State")
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -96,11 +98,7 @@ class Stopping:
             raise ValueError(f"tol of {owner} must be a number >= 0 and < 1, got {tol!r}; 0 goes on to the last digit.")
         if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or int(max_iter) < 1:
             raise ValueError(f"max_iter of {owner} must be a whole number >= 1, got {max_iter!r}; allow 1 or more.")
-        if estimator.callback is not None and not callable(estimator.callback):
-            raise TypeError(
-                f"callback of {owner} must be callable or None, got {estimator.callback!r}; give a function of the "
-                "iteration and the value."
-            )
+        check_callback(estimator.callback, owner, "the iteration and the value")
         return cls(float(tol), int(max_iter), estimator.callback, bool(estimator.verbose))
 
 

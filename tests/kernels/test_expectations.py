@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from mercer.kernels import Exponential, Gaussian, expected_features, expected_products, smoothed_kernel
+from mercer.kernels import (
+    Exponential,
+    Gaussian,
+    expected_features,
+    expected_moments,
+    expected_products,
+    smoothed_kernel,
+)
 from mercer.kernels.expectations import product_factors
 
 RNG = np.random.default_rng(0)
@@ -35,6 +42,28 @@ def test_expectations_agree_with_quadrature():
     K = kernel(x + noise * points[:, None], nodes)
     np.testing.assert_allclose(expected_features(kernel, x, nodes, noise)[0], weights @ K, atol=1e-10)
     np.testing.assert_allclose(expected_products(kernel, x, nodes, noise), K.T @ (weights[:, None] * K), atol=1e-10)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.8])
+def test_moments_agree_with_quadrature(noise):
+    kernel = Gaussian(0.6)
+    points, weights = np.polynomial.hermite_e.hermegauss(120)
+    weights = weights / np.sqrt(2 * np.pi)
+    rows, nodes = np.array([[0.3], [-1.0]]), np.array([[-0.4], [0.1], [1.2]])
+    expected = 0.0
+    for row in rows:
+        noisy = row + noise * points[:, None]
+        expected = expected + (weights * noisy[:, 0]) @ kernel(noisy, nodes)
+    np.testing.assert_allclose(expected_moments(kernel, rows, nodes, noise)[0], expected, atol=1e-10)
+
+
+def test_moments_have_widths_and_noises_for_each_column():
+    kernel, noise, rng = Gaussian([0.7, 1.5]), np.array([0.2, 0.9]), np.random.default_rng(1)
+    total = 0.0
+    for row in X:
+        noisy = row + noise * rng.normal(size=(400_000, 2))
+        total = total + noisy.T @ kernel(noisy, NODES) / len(noisy)
+    np.testing.assert_allclose(expected_moments(kernel, X, NODES, noise), total, atol=6e-3)
 
 
 def test_small_noise_is_the_second_order_of_differences():

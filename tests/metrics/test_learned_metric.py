@@ -461,7 +461,7 @@ def test_refuses_several_columns_of_labels():
 
 def test_refuses_other_input():
     X, y = friedman(20)
-    with pytest.raises(TypeError, match="callback of LearnedMetric must be callable or None, got 3; give a function."):
+    with pytest.raises(TypeError, match="callback of LearnedMetric must be callable or None, got 3; give a function"):
         LearnedMetric(callback=3).fit(X, y)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         LearnedMetric().fit(sparse.csr_array(X), y)

@@ -62,5 +62,7 @@ def test_regularizers_of_machines_stand_for_penalties_of_maps():
 def test_what_is_no_penalty_is_refused():
     with pytest.raises(ValueError, match="regularizer of Thing must be one of .*, got 'cubic'"):
         as_map_penalty("cubic", "Thing")
+    with pytest.raises(ValueError, match=r"got <class '.*MapL1'>; .* or give an object such as MapL1\(\)"):
+        as_map_penalty(MapL1, "Thing")
     with pytest.raises(TypeError, match="must define minimise"):
         MapNorm().minimise(np.eye(1), np.ones((1, 1)), 1.0, 1, np.zeros((1, 1)), 1)

@@ -14,7 +14,7 @@ from mercer.kernels.columnwise import ColumnProduct
 from mercer.kernels.conditional import Multiquadric, ThinPlate
 from mercer.kernels.distinct import distinct_rows
 from mercer.kernels.dot_product import Cosine, Linear, Polynomial, PowerSeries, Sigmoid
-from mercer.kernels.expectations import expected_features, expected_products, smoothed_kernel
+from mercer.kernels.expectations import expected_features, expected_moments, expected_products, smoothed_kernel
 from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.histogram import ChiSquare
 from mercer.kernels.matern import Matern, RationalQuadratic
@@ -34,5 +34,5 @@ __all__ = [
     "L1", "ProductLaplace", "Anova", "ChiSquare", "WeightedDegree", "FromFunction", "Precomputed",
     "Sum", "Product", "Scaled", "Power", "OnColumns",
     "check_kernel", "KernelReport", "median_distance", "widths_for", "distinct_rows", "gram",
-    "expected_features", "expected_products", "smoothed_kernel",
+    "expected_features", "expected_moments", "expected_products", "smoothed_kernel",
 ]  # fmt: skip

@@ -141,6 +141,33 @@ def expected_products(kernel: Kernel, X: Any, nodes: Any, noise: Any) -> Array:
     return np.asarray(A * (features.T @ features))
 
 
+def expected_moments(kernel: Kernel, X: Any, nodes: Any, noise: Any) -> Array:
+    """Σ_i E (x_i + ε) k(c_j, x_i + ε), an array of shape (d, n_nodes).
+
+    E (x + ε) k(c, x + ε) = (w² x + s² c) / (w² + s²) E k(c, x + ε), column by column: the kernel draws x to c.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A Gaussian, with one width or one for each column.
+    X, nodes : array_like
+        Rows of numbers with the same columns.
+    noise : float or list of float
+        Standard deviation of the noise, one for all columns or one for each.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, expected_moments
+    >>> expected_moments(Gaussian(1.0), [[0.0]], [[0.0], [1.0]], noise=2.0).round(4)
+    array([[0.    , 0.3237]])
+    """
+    X, nodes = _rows(X, nodes)
+    w2, s2 = _variances(kernel, noise, X.shape[1], "expected_moments")
+    features = smoothed_kernel(kernel, noise, X.shape[1])(X, nodes)
+    drawn = s2[:, None] * nodes.T * features.sum(axis=0)
+    return np.asarray((w2[:, None] * (X.T @ features) + drawn) / (w2 + s2)[:, None])
+
+
 def _rows(X: Any, nodes: Any) -> tuple[Array, Array]:
     """Both in double precision."""
     X = check_array(X, dtype=np.float64, input_name="X")

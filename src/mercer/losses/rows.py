@@ -169,5 +169,5 @@ def as_row_loss(cost: Any, sigma: float = 1.0, owner: str = "RowLoss") -> RowLos
     """
     if hasattr(cost, "for_rows") and not isinstance(cost, type):
         return cost.for_rows()
-    check_choice(cost, ROW_LOSSES, "cost", owner)
+    check_choice(cost, ROW_LOSSES, "cost", owner, "choose one of them, or give an object such as Huber(0.1)")
     return {"squared": SquaredRows(), "l1": LaplaceRows(), "huber": HuberRows(float(sigma))}[cost]

@@ -30,7 +30,7 @@ from mercer.machines.learned import check_metric, learned_metric, unit_of_weight
 from mercer.machines.regressor import regression_targets
 from mercer.machines.ridge import KernelRidge
 from mercer.machines.samples import checked_weights
-from mercer.parameters import check_count, is_number
+from mercer.parameters import check_callback, check_count, is_number
 from mercer.running import Status, raise_if_interrupted, unless_interrupted, with_progress
 
 # With fewer rows in a cell there is nothing to gain, and halves might be too small for a band.
@@ -254,8 +254,7 @@ class CellMachine(MetaEstimatorMixin, BaseEstimator):
                 f"overlap of {owner} must be a number from 0 to {_MOST_OVERLAP}, got {self.overlap!r}; it is the share "
                 "of rows that belong to a border."
             )
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback of {owner} must be callable or None, got {self.callback!r}; give a function.")
+        check_callback(self.callback, owner, "the numbers of cells that are fitted and of all")
         check_metric(machine)
         return machine
 

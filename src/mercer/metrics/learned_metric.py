@@ -24,7 +24,7 @@ from mercer.metrics.search import Search
 from mercer.metrics.targets import standardised_targets
 from mercer.metrics.tuning import TUNING
 from mercer.metrics.twins import Twins
-from mercer.parameters import check_choice, check_count, is_number
+from mercer.parameters import check_callback, check_choice, check_count, is_number
 from mercer.running import Status
 
 
@@ -255,8 +255,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"prior of {owner} must be a number >= 0, got {self.prior!r}; 1 is the default, more draws the weights "
                 "together."
             )
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback of {owner} must be callable or None, got {self.callback!r}; give a function.")
+        check_callback(self.callback, owner, "the iteration and the objective")
 
     def _n_refined(self, n: int) -> int:
         if isinstance(self.refine_rows, str):

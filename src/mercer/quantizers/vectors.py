@@ -100,7 +100,7 @@ class VectorQuantizer(Quantizer[Array]):
         self,
         n_clusters: int = 8,
         *,
-        cost: str = "squared",
+        cost: Any = "squared",
         sigma: float = 1.0,
         metric: Any = None,
         init: Any = "k-means++",

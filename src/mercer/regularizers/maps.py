@@ -145,4 +145,5 @@ def as_map_penalty(regularizer: Any, owner: str = "MapPenalty") -> MapPenalty:
     """
     if hasattr(regularizer, "for_maps") and not isinstance(regularizer, type):
         return regularizer.for_maps()
-    return _BY_NAME[check_choice(regularizer, MAP_PENALTIES, "regularizer", owner)]
+    remedy = "choose one of them, or give an object such as MapL1()"
+    return _BY_NAME[check_choice(regularizer, MAP_PENALTIES, "regularizer", owner, remedy)]

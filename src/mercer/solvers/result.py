@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.parameters import check_callback
 from mercer.problems import Certificate, Iterate, KernelProgram
 from mercer.running import Iterates, Run, Status, Stopping, run, unless_interrupted
 from mercer.solvers.certified import certified
@@ -211,8 +212,4 @@ def check_options(tol: Any, max_iter: Any, owner: str, callback: Any = None) -> 
         raise ValueError(f"tol of {owner} must be a number > 0, got {tol!r}; it is the relative gap to reach.")
     if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 0):
         raise ValueError(f"max_iter of {owner} must be a whole number >= 0, got {max_iter!r}; or None.")
-    if callback is not None and not callable(callback):
-        raise TypeError(
-            f"callback of {owner} must be callable or None, got {callback!r}; give a function of the iteration and of "
-            "the values of both programs."
-        )
+    check_callback(callback, owner, "the iteration and the values of both programs")

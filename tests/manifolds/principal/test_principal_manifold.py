@@ -348,6 +348,13 @@ def test_refuses_bad_parameters(parameters, message):
         PrincipalManifold(**{"n_components": 1, **parameters}).fit(X)
 
 
+@pytest.mark.parametrize("callback", [3, "print"])
+def test_callbacks_that_cannot_be_called_are_refused_before_the_fit(callback):
+    X, _ = make_arc(60, random_state=0)
+    with pytest.raises(TypeError, match="callback of PrincipalManifold must be callable or None, got"):
+        PrincipalManifold(1, callback=callback).fit(X)
+
+
 @pytest.mark.parametrize("scale", [1e300, 1e100, 1e-300])
 @pytest.mark.parametrize(
     "model",

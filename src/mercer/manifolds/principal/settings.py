@@ -18,7 +18,7 @@ from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import automatic_n_rotated
 from mercer.manifolds.latent.space import LatentSpace, latent_space
 from mercer.manifolds.latent.starts import STARTS
-from mercer.parameters import check_choice, check_count, check_positive
+from mercer.parameters import check_callback, check_choice, check_count, check_positive
 from mercer.regularizers.maps import MapPenalty, as_map_penalty
 
 OWNER = "PrincipalManifold"
@@ -99,6 +99,7 @@ class Settings:
             raise complaint("topology", "one word for all if n_components is 'auto'", p.topology, "or give it")
         if not isinstance(p.linear_part, bool | np.bool_):
             raise complaint("linear_part", "True or False", p.linear_part, "choose one of them")
+        check_callback(p.callback, OWNER, "the iteration and the fit")
         sigma = None if is_auto(p.sigma) else positive("sigma", p.sigma)
         unknown = isinstance(p.cost, str) and p.cost == "huber" and sigma is None
         if isinstance(p.init, str) and p.init not in ("auto", *STARTS):

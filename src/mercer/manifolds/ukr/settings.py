@@ -15,7 +15,7 @@ from mercer.manifolds.ukr.starts import FAST, MANIFOLD, NEIGHBOURS, candidate_na
 from mercer.manifolds.ukr.targets import Targets
 from mercer.manifolds.ukr.tuning import TUNING, Tuning
 from mercer.manifolds.ukr.units import LatentUnits
-from mercer.parameters import check_choice, check_count, check_positive, is_number
+from mercer.parameters import check_callback, check_choice, check_count, check_positive, is_number
 
 OWNER = "UnsupervisedKernelRegression"
 OBJECTIVES = ("auto", "leave_one_out", "leave_neighbours_out")
@@ -108,11 +108,7 @@ def settings_of(estimator: Any, n_rows: int, tuning: Tuning = TUNING) -> Setting
     max_iter = estimator.max_iter
     max_iter = tuning.max_iter if max_iter is None else check_count(max_iter, "max_iter", OWNER)
     check_positive(estimator.tol, "tol", OWNER, "it is a share of the objective")
-    if estimator.callback is not None and not callable(estimator.callback):
-        raise TypeError(
-            f"callback of {OWNER} must be callable or None, got {estimator.callback!r}; give a function of the "
-            "iteration and the fit."
-        )
+    check_callback(estimator.callback, OWNER, "the iteration and the fit")
     _check_threshold(estimator.density_threshold)
     names, thresholds = _names(estimator.init), _thresholds(estimator.homotopy)
     left_out = _check_n_excluded(estimator.objective, estimator.n_excluded)
