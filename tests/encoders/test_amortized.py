@@ -4,12 +4,21 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.manifold import MDS, TSNE
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import AmortizedMap, KernelPCA, KernelRidge, PrincipalManifold
+from mercer import (
+    AmortizedMap,
+    GenerativeTopographicMap,
+    KernelPCA,
+    KernelRidge,
+    PrincipalCurve,
+    PrincipalManifold,
+    UnsupervisedKernelRegression,
+)
 from mercer.datasets import make_arc
 from mercer.kernels import Gaussian, Linear, Precomputed, WeightedDegree
 
@@ -92,6 +101,32 @@ def test_circles_have_no_seam():
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "map_",
+    [GenerativeTopographicMap(1), PrincipalCurve(), UnsupervisedKernelRegression(1, random_state=0)],
+    ids=lambda map_: type(map_).__name__,
+)
+def test_maps_with_ends_take_all_points_that_the_encoder_gives(map_):
+    model = AmortizedMap(map_).fit(ARC)
+    far = np.vstack([ARC_TEST, 1.5 * ARC_TEST])
+    Z = model.transform(far)
+    assert ((model.embedding_.min() <= Z) & (model.embedding_.max() >= Z)).all()
+    images = model.inverse_transform(Z[: len(ARC_TEST)])
+    assert np.sqrt(np.mean((images - ARC_TEST) ** 2)) < 0.08
+
+
+@pytest.mark.parametrize(
+    "map_",
+    [GenerativeTopographicMap(1, topology="circle"), PrincipalCurve(closed=True)],
+    ids=lambda map_: type(map_).__name__,
+)
+def test_circles_of_other_maps_have_no_seam(map_):
+    model = AmortizedMap(map_).fit(CIRCLE)
+    exact = model.estimator_.transform(CIRCLE)
+    assert np.abs((model.transform(CIRCLE) - exact + 1) % 2 - 1).max() < 0.1
+    assert model.transform(CIRCLE).max() < 1
+
+
 def test_refined_points_never_get_worse_and_those_far_off_are_searched():
     manifold = PrincipalManifold(1, width=0.5, penalty=1e-3, n_rotated="auto", random_state=0)
     wide = np.hstack([ARC, 0.01 * RNG.normal(size=(len(ARC), 30))])
@@ -124,6 +159,12 @@ def test_many_rows_are_judged_by_rows_that_were_held_out():
     assert model.encoding_error_ < 0.05
     new = RNG.normal(size=(50, 2))
     assert np.abs(model.transform(new) - model.estimator_.transform(new)).max() < 0.2
+
+
+def test_single_precision_gives_nearly_the_same():
+    expected = AmortizedMap(PCA(1)).fit(X).transform(X)
+    single = AmortizedMap(PCA(1)).fit(X.astype(np.float32)).transform(X.astype(np.float32))
+    np.testing.assert_allclose(single, expected, atol=1e-4)
 
 
 def test_objects_have_an_encoder_but_no_learned_decoder():
@@ -191,5 +232,7 @@ def test_bad_rows_and_points():
         model.inverse_transform(np.ones((2, 2)))
     with pytest.raises(ValueError, match="NaN"):
         model.transform(np.full((1, 3), np.nan))
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        AmortizedMap(PCA(1)).fit(sparse.csr_array(X))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         AmortizedMap(PCA(1)).fit(X[:1])

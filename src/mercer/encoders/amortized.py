@@ -15,7 +15,6 @@ from mercer.components.pairs import kernel_for
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.gram.landmarks import indexable_rows
 from mercer.machines import KernelRidge
-from mercer.manifolds import LatentSpace
 from mercer.parameters import check_choice, check_count
 
 # Widths that are tried without a kernel, as shares of the median distance, and the most rows that judge them.
@@ -98,8 +97,12 @@ class AmortizedMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Z = self.estimator_.fit_transform(X) if hasattr(self.estimator_, "fit_transform") else None
         Z = self.estimator_.fit(X).embedding_ if Z is None else Z
         self.embedding_ = check_array(Z, dtype=np.float64, input_name="embedding", ensure_min_samples=2)
-        topology = tuple(getattr(self.estimator_, "topology_", ()))
-        self._space = LatentSpace(topology) if topology else None
+        kinds = _coordinates_of(self.estimator_, self.embedding_.shape[1])
+        self._is_circle = kinds == "circle"
+        # Maps with intervals end there; others, as those of scikit-learn, go on.
+        bounded = kinds == "interval"
+        self._lowest = np.where(bounded, self.embedding_.min(axis=0), -np.inf)
+        self._highest = np.where(bounded, self.embedding_.max(axis=0), np.inf)
         self._fit_encoder(X)
         self.n_steps_ = self._n_steps()
         learned = self.decoder == "learned" or not hasattr(self.estimator_, "inverse_transform")
@@ -110,9 +113,7 @@ class AmortizedMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Coordinates of rows: those of the encoder, and for maps with `refine` after a few steps from there."""
         check_is_fitted(self, "encoder_")
         X = self._rows(X, reset=False)
-        Z = np.asarray(self.encoder_.predict(X)).reshape(-1, self._unrolled.shape[1])
-        if self._space is not None:
-            Z = self._rolled(Z, self._space)
+        Z = self._rolled(np.asarray(self.encoder_.predict(X)).reshape(-1, self._unrolled.shape[1]))
         return np.asarray(self.estimator_.refine(X, Z, n_steps=self.n_steps_)) if self.n_steps_ else Z
 
     @available_if(_has_decoder)
@@ -149,20 +150,19 @@ class AmortizedMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _unroll(self, Z: Array) -> Array:
         """Coordinates as targets of a regression: cosine and sine of a circle."""
-        if self._space is None:
-            return Z
-        circles = np.pi * Z[:, self._space.is_circle]
-        return np.hstack([Z[:, ~self._space.is_circle], np.cos(circles), np.sin(circles)])
+        circles = np.pi * Z[:, self._is_circle]
+        return np.hstack([Z[:, ~self._is_circle], np.cos(circles), np.sin(circles)])
 
-    @staticmethod
-    def _rolled(targets: Array, space: LatentSpace) -> Array:
-        """Points of the latent space that such targets stand for."""
-        Z = np.empty((len(targets), space.n_dims))
-        n_circles = int(space.is_circle.sum())
-        flat, cosines, sines = np.split(targets, [space.n_dims - n_circles, space.n_dims], axis=1)
-        Z[:, ~space.is_circle] = flat
-        Z[:, space.is_circle] = np.arctan2(sines, cosines) / np.pi
-        return space.inside(Z)
+    def _rolled(self, targets: Array) -> Array:
+        """Points of the latent space that such targets stand for, not beyond the training rows on intervals."""
+        circles = self._is_circle
+        n_lines = int((~circles).sum())
+        lines, cosines, sines = np.split(targets, [n_lines, len(circles)], axis=1)
+        Z = np.empty((len(targets), len(circles)))
+        Z[:, ~circles] = lines
+        angles = np.arctan2(sines, cosines) / np.pi
+        Z[:, circles] = np.where(angles >= 1.0, -1.0, angles)
+        return np.asarray(np.clip(Z, self._lowest, self._highest))
 
     def _n_steps(self) -> int:
         projects = hasattr(self.estimator_, "refine")
@@ -214,6 +214,14 @@ def _regression(kernel: Kernel | None, X: Any, targets: Array) -> KernelRidge:
     kernel = kernel_for(kernel, X)
     size = float(np.mean(kernel.diag(X)))
     return KernelRidge(kernel, penalties=(size if size > 0 else 1.0) * _PENALTIES).fit(X, targets)
+
+
+def _coordinates_of(estimator: Any, k: int) -> Array:
+    """For each coordinate "interval" or "circle", as maps with a latent space tell, or "line"."""
+    kinds = getattr(estimator, "topology_", getattr(estimator, "topology", None))
+    if kinds is None and hasattr(estimator, "closed"):
+        kinds = "circle" if estimator.closed else "interval"
+    return np.broadcast_to(np.asarray("line" if kinds is None else kinds), k)
 
 
 def _error(regression: KernelRidge) -> float:
