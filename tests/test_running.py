@@ -76,8 +76,8 @@ def test_tells_the_state():
         seen.append((iteration, state))
         return iteration == 2
 
-    end = descend(1.0, 1.0, lambda x: (x / 2, x**2 / 4), Stopping(tol=0.0, max_iter=9), name="halving", tell=tell)
-    assert seen == [(1, 0.5), (2, 0.25)]
+    end = run(steps(8.0, 4.0, 2.0, 1.0), Stopping(), "test", tell=tell)
+    assert seen == [(0, 0), (1, 1), (2, 2)]
     assert end.status == "interrupted"
 
 

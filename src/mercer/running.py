@@ -326,7 +326,6 @@ def descend(
     *,
     name: str,
     scale: float | None = None,
-    tell: Callable[[int, State], object] | None = None,
 ) -> Run[State]:
     """Repeat a step as long as it lowers the value; one that raises it is not taken, and ends the descent.
 
@@ -338,8 +337,6 @@ def descend(
         Takes a state, and returns the next one and its value.
     stopping, name, scale
         As in `Run`.
-    tell : callable, optional
-        As the callback of `stopping`, but with the state in the place of the value.
 
     Examples
     --------
@@ -348,11 +345,7 @@ def descend(
     >>> end.history, end.status
     ([1.0, 0.25, 0.0625, 0.015625], 'optimal')
     """
-
-    def told(iteration: int, state: State) -> object:
-        return iteration > 0 and tell is not None and tell(iteration, state)
-
-    return run(descent(state, value, step), stopping, name, scale=scale, tell=told)
+    return run(descent(state, value, step), stopping, name, scale=scale)
 
 
 def descent(state: State, value: float, step: Callable[[State], tuple[State, float]]) -> Iterates[State]:

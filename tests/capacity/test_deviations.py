@@ -166,3 +166,16 @@ def test_delta_must_be_a_probability(delta):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-320])
+def test_deviations_that_need_more_samples_than_can_be_counted_are_refused(epsilon):
+    for count in (
+        lambda: capacity.hoeffding_samples(epsilon, 0.05),
+        lambda: capacity.rademacher_samples(epsilon, 0.05),
+        lambda: capacity.samples_needed(capacity.FiniteClass(1), epsilon, 0.05),
+        lambda: capacity.vc_samples(3, epsilon, 0.05),
+    ):
+        with pytest.raises(ValueError, match="samples are needed; ask for a larger deviation"):
+            count()
+    assert capacity.hoeffding_samples(0.1, 1e-320) > capacity.hoeffding_samples(0.1, 1e-300)

@@ -74,5 +74,8 @@ def test_what_is_no_loss_is_refused(cost):
 
 
 def test_sigma_is_checked():
+    for sigma in (-1.0, 0, np.nan, np.inf, None, "a"):
+        with pytest.raises(ValueError, match="sigma of HuberRows must be a number > 0, got"):
+            HuberRows(sigma)
     with pytest.raises(ValueError, match="sigma of Huber must be"):
         as_row_loss(Huber(-1.0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Array
-from mercer.parameters import check_choice
+from mercer.parameters import check_choice, check_positive
 
 # The smoothing of absolute values that is left in the end, as a fraction of the first; and what keeps weights finite.
 _LEAST_SMOOTHING, _TINY = 1e-4, 1e-150
@@ -88,6 +88,9 @@ class HuberRows(RowLoss):
     """
 
     sigma: float
+
+    def __post_init__(self) -> None:
+        check_positive(self.sigma, "sigma", "HuberRows", "it has the unit of the rows")
 
     def of_residuals(self, R: Array) -> Array:
         """The cost of each row of R."""

@@ -242,7 +242,7 @@ def test_few_rows_constant_columns_and_single_precision():
             GenerativeTopographicMap(1, init=np.zeros((4, 1))),
             CURVE,
             ValueError,
-            r"init of .* must have shape \(300, 1\)",
+            r"init of .* must be of shape \(300, 1\), coordinates of the rows, got",
         ),
         (GenerativeTopographicMap(1, n_grid=1), CURVE, ValueError, "n_grid of .* 'auto' or a whole number >= 2, got 1"),
         (GenerativeTopographicMap(1, n_nodes="many"), CURVE, ValueError, "n_nodes of .* must be 'auto' or a whole"),

@@ -337,6 +337,8 @@ def test_refuses_points_outside():
         ({"linear_part": True, "topology": "circle"}, "linear_part of PrincipalManifold must be False on circles"),
         ({"init": "random"}, "init of PrincipalManifold must be 'auto', one of .* got 'random'"),
         ({"init": np.zeros((3, 1))}, r"init of PrincipalManifold must be of shape \(60, 1\)"),
+        ({"init": None}, r"init of .* must be of shape \(60, 1\), coordinates of the rows, got None; or take 'auto'"),
+        ({"init": np.full((60, 1), np.nan)}, "Input init contains NaN"),
         ({"tol": 0}, "tol of PrincipalManifold must be a number > 0, got 0"),
         ({"max_iter": 0}, "max_iter of PrincipalManifold must be a whole number >= 1, got 0"),
         ({"annealing": -1}, "annealing of PrincipalManifold must be a whole number >= 0, got -1"),

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array
@@ -21,7 +20,7 @@ from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.points import latent_points
 from mercer.manifolds.latent.rows import Rows
 from mercer.manifolds.latent.space import LatentSpace, latent_space
-from mercer.manifolds.latent.starts import STARTS, filled, start_coordinates
+from mercer.manifolds.latent.starts import STARTS, filled, given_coordinates, start_coordinates
 from mercer.parameters import check_choice, check_count, check_positive
 from mercer.running import Status, Stopping
 
@@ -287,12 +286,7 @@ class GenerativeTopographicMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         some = slice(None, None, -(-len(X) // _TUNING.start_rows))
         if not isinstance(self.init, str):
             self.init_ = "given"
-            Z = check_array(self.init, dtype=np.float64, input_name="init", estimator=self)
-            if Z.shape != (len(X), self._space.n_dims):
-                raise ValueError(
-                    f"init of GenerativeTopographicMap must have shape {(len(X), self._space.n_dims)}, got {Z.shape}; "
-                    "give latent coordinates of all rows."
-                )
+            Z = given_coordinates(self.init, (len(X), self._space.n_dims), "GenerativeTopographicMap")
             return *_suggested(filled(X[some]), self._space.inside(Z[some]), basis, mixture, variance), ""
         rows, complete = Rows(X[some]), filled(X[some])
         runs = {}

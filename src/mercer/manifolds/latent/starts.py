@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 from sklearn.impute import KNNImputer
 from sklearn.manifold import locally_linear_embedding
+from sklearn.utils import check_array
 from sklearn.utils.extmath import svd_flip
 
 from mercer.arrays import Array
@@ -32,6 +34,16 @@ def filled(X: Array, some: Array | None = None) -> Array:
     X = X.copy()
     X[holes] = imputer.transform(X[holes])
     return X
+
+
+def given_coordinates(init: Any, shape: tuple[int, int], owner: str) -> Array:
+    """Coordinates of the rows that a user wants to start from, checked."""
+    if np.shape(init) != shape:
+        raise ValueError(
+            f"init of {owner} must be of shape {shape}, coordinates of the rows, got {np.shape(init) or init!r}; or "
+            "take 'auto'."
+        )
+    return np.asarray(check_array(init, dtype=np.float64, input_name="init"))
 
 
 def start_coordinates(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_array
 
 from mercer.arrays import Array
 from mercer.graphs import NeighbourSearch
@@ -17,7 +16,7 @@ from mercer.manifolds.latent.kernels import Length, check_latent_kernel, default
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import automatic_n_rotated
 from mercer.manifolds.latent.space import LatentSpace, latent_space
-from mercer.manifolds.latent.starts import STARTS
+from mercer.manifolds.latent.starts import STARTS, given_coordinates
 from mercer.parameters import check_callback, check_choice, check_count, check_positive
 from mercer.regularizers.maps import MapPenalty, as_map_penalty
 
@@ -193,10 +192,7 @@ class Settings:
 
     def given_start(self, space: LatentSpace, m: int) -> Array:
         """The coordinates of m rows that were given to start from, checked."""
-        shape = (m, space.n_dims)
-        Z = check_array(self.init, dtype=np.float64, input_name="init")
-        if Z.shape != shape:
-            raise complaint("init", f"of shape {shape}, coordinates of the rows", Z.shape, f"or name one of {STARTS}")
+        Z = given_coordinates(self.init, (m, space.n_dims), OWNER)
         outside = space.outside(Z)
         if outside.any():
             raise complaint(

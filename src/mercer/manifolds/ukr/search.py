@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from mercer.arrays import Array
 from mercer.hosts import ArrayRows
-from mercer.manifolds.latent.starts import filled
+from mercer.manifolds.latent.starts import filled, given_coordinates
 from mercer.manifolds.ukr.comparison import Comparison, Sample, brought_near, joined
 from mercer.manifolds.ukr.fitting import LatentFit
 from mercer.manifolds.ukr.rows import DataRows, TrainingRows
@@ -175,12 +174,7 @@ class StartSearch:
     def _given(self) -> Array:
         """Coordinates that the user gives, lines brought to a box."""
         space = self._given_settings.space
-        shape = (len(self._rows.points), space.n_dims)
-        Z = check_array(self._given_settings.init, dtype=np.float64, input_name="init")
-        if Z.shape != shape:
-            raise ValueError(
-                f"init of {OWNER} must be of shape {shape}, coordinates of the rows, got {Z.shape}; or name a method."
-            )
+        Z = given_coordinates(self._given_settings.init, (len(self._rows.points), space.n_dims), OWNER)
         low, high = Z.min(axis=0), Z.max(axis=0)
         if not np.any(high > low):
             raise ValueError(
