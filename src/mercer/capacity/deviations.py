@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer.arrays import Array
-from mercer.capacity.checks import check_delta, check_scale, check_share
+from mercer.capacity.checks import check_delta, check_functions, check_scale, check_share
 from mercer.capacity.covers import log_binomials
 from mercer.capacity.searches import least_count, least_root, whole_above
 from mercer.parameters import check_choice, check_count, is_number
@@ -307,6 +307,7 @@ def deviation(
     """
     owner = "deviation"
     m, delta = check_count(n_samples, "n_samples", owner), check_delta(delta, owner)
+    check_functions(functions, owner)
     slope, largest = loss_constants(loss, loss_range, owner)
 
     def excess(epsilon: float) -> float:
@@ -332,6 +333,7 @@ def samples_needed(
     """
     owner = "samples_needed"
     epsilon, delta = check_scale(epsilon, owner), check_delta(delta, owner)
+    check_functions(functions, owner)
     slope, largest = loss_constants(loss, loss_range, owner)
     if epsilon >= largest:
         return 1
