@@ -150,3 +150,10 @@ def test_bad_input_is_refused(call, message):
 def test_one_row_promises_nothing():
     assert bernstein_bound([0.1], 0.1, width=2.0) == 2.0
     assert binomial_bound(0, 1, 0.1) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("n", [10**6, 10**15, 10**18])
+def test_compression_of_very_many_rows_pays_for_the_choice_of_support(n):
+    # With no errors (1 - p)^(n - d) = delta / (n C(n, d)).
+    paid = np.log(n) + np.log(n / 6.0) + np.log(n - 1.0) + np.log(n - 2.0) - np.log(0.05)
+    assert compression_bound(3, 0, n, 0.05) == pytest.approx(-np.expm1(-paid / (n - 3)), rel=1e-6)

@@ -189,3 +189,8 @@ def test_classes_of_functions_must_know_their_covers(functions):
         capacity.samples_needed(functions, 0.1, 0.05)
     with pytest.raises(TypeError, match="functions of general_deviation must have a method log_covering"):
         capacity.general_deviation(functions, 100, 0.05, factor=2.0, divisor=2.0)
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 100, 10**7])
+def test_whether_a_deviation_is_vacuous_is_a_plain_truth_value(n_samples):
+    assert type(capacity.deviation(capacity.FiniteClass(3), n_samples, 0.05, loss=Hinge()).vacuous) is bool

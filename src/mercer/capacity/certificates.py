@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 from scipy.stats import beta, norm
 
 from mercer.arrays import Array
 from mercer.capacity.checks import check_delta, check_share
+from mercer.capacity.covers import log_binomials
 from mercer.capacity.searches import least_count
 from mercer.parameters import check_choice, check_count, check_positive, is_number
 
@@ -183,7 +184,7 @@ def compression_bound(n_support: int, n_errors: int, n_samples: int, delta: floa
     k, delta = _check_errors(n_errors, m - d, owner), check_delta(delta, owner)
     if k == m - d:
         return 1.0
-    log_delta = np.log(delta) - np.log(m) - _log_binomial(m, np.array(d))
+    log_delta = np.log(delta) - np.log(m) - log_binomials(m, np.array(d))
     low, high = k / (m - d), 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -283,16 +284,12 @@ def _check_errors(n_errors: Any, n: int, owner: str) -> int:
     return k
 
 
-def _log_binomial(n: int, k: Array) -> Array:
-    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-
-
 def _log_tail(k: int, n: int, p: float) -> float:
     """Ln P(Bin(n, p) <= k) for 0 < p < 1; minus infinity for p = 1."""
     if p >= 1.0:
         return -np.inf
     i = np.arange(k + 1)
-    return float(logsumexp(_log_binomial(n, i) + i * np.log(p) + (n - i) * np.log1p(-p)))
+    return float(logsumexp(log_binomials(n, i) + i * np.log(p) + (n - i) * np.log1p(-p)))
 
 
 def _kl_inverse(q: Array, c: Array) -> Array:

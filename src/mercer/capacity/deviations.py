@@ -313,7 +313,7 @@ def deviation(
     def excess(epsilon: float) -> float:
         return _log_failure(functions, m, epsilon, slope, largest) - float(np.log(delta))
 
-    lowest = largest * np.sqrt(2 / m)
+    lowest = largest * float(np.sqrt(2 / m))
     vacuous = lowest >= largest or excess(largest * (1 - 1e-9)) > 0
     value = largest if vacuous else least_root(excess, lowest, largest)
     scale = value / (6 * slope)
