@@ -12,8 +12,13 @@ from mercer.arrays import Array
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a finite number, True and False being none."""
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    """Whether this is a finite number, True and False being none, and whole numbers beyond all floats neither."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
 
 
 def check_count(value: Any, parameter: str, owner: str, *, least: int = 1) -> int:

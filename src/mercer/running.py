@@ -254,7 +254,8 @@ class Run(Generic[State]):
     def _says_stop(self, step: Step[State]) -> bool:
         """Tell of the step; whether somebody wants to stop there."""
         says = self.n_iter and self._stopping.callback is not None and self._stopping.callback(self.n_iter, self.value)
-        return bool(says or (self._tell is not None and self._tell(self.n_iter, step.state)))
+        goes_on = step.status is None
+        return bool(says or (goes_on and self._tell is not None and self._tell(self.n_iter, step.state)))
 
     def _ending(self, told_to_stop: bool) -> Status | None:
         stopping = self._stopping

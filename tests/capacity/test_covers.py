@@ -199,3 +199,28 @@ def test_bad_input_is_refused(call, message):
 def test_only_classes_can_be_added():
     with pytest.raises(TypeError, match="unsupported operand"):
         capacity.Offsets(1.0) + 3
+
+
+@pytest.mark.parametrize("epsilon", [1e-2, 1e-8, 1e-9, 1e-12, 1e-100])
+def test_covers_of_the_finest_scales_count_all_functions(epsilon):
+    # C(2m + K, 2m) for K far beyond what floats resolve beside 2m: in whole numbers.
+    steps = int(np.ceil((1 / epsilon) ** 2 * (1 - 1e-12))) - 1
+    assert capacity.ball_log_covering(epsilon, 3) == pytest.approx(log(comb(6 + steps, 6)), rel=1e-9)
+    functions = int(np.floor(2 * (1 / epsilon) ** 2 * np.log(6))) + 1
+    assert capacity.hull_log_covering(epsilon, 3, n_functions=2) == pytest.approx(log(comb(4 + functions, 4)), rel=1e-9)
+
+
+def test_covers_beyond_all_floats_are_infinite_and_finest_balls_stay_above_zero():
+    assert capacity.ball_log_covering(1e-320, 3) == np.inf
+    assert capacity.hull_log_covering(1e-320, 3, n_functions=2) == np.inf
+    assert capacity.ball_log_covering(1e300, 3, norm=1e200) == 0.0
+    radii = [capacity.ball_entropy_number(log_n, 100) for log_n in (1e3, 1e4, 1e6, 1e9)]
+    assert radii == sorted(radii, reverse=True)
+    assert 0 < radii[-1] < 1e-100
+    assert capacity.ball_log_covering(radii[1] * (1 + 1e-9), 100) == pytest.approx(1e4, rel=1e-6)
+
+
+@pytest.mark.parametrize("bound", ["a", None, np.nan, 10**400])
+def test_bounds_of_lipschitz_hulls_must_be_numbers(bound):
+    with pytest.raises(ValueError, match="bound of lipschitz_hull_log_covering must be a number > 0"):
+        capacity.lipschitz_hull_log_covering(0.1, 10, lipschitz=1.0, extent=1.0, bound=bound)

@@ -166,3 +166,26 @@ def test_delta_must_be_a_probability(delta):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-320])
+def test_deviations_that_need_more_samples_than_can_be_counted_are_refused(epsilon):
+    for count in (
+        lambda: capacity.hoeffding_samples(epsilon, 0.05),
+        lambda: capacity.rademacher_samples(epsilon, 0.05),
+        lambda: capacity.samples_needed(capacity.FiniteClass(1), epsilon, 0.05),
+        lambda: capacity.vc_samples(3, epsilon, 0.05),
+    ):
+        with pytest.raises(ValueError, match="samples are needed; ask for a larger deviation"):
+            count()
+    assert capacity.hoeffding_samples(0.1, 1e-320) > capacity.hoeffding_samples(0.1, 1e-300)
+
+
+@pytest.mark.parametrize("functions", [None, 3, "KernelBall", np.ones(3)])
+def test_classes_of_functions_must_know_their_covers(functions):
+    with pytest.raises(TypeError, match="functions of deviation must have a method log_covering"):
+        capacity.deviation(functions, 100, 0.05)
+    with pytest.raises(TypeError, match="functions of samples_needed must have a method log_covering"):
+        capacity.samples_needed(functions, 0.1, 0.05)
+    with pytest.raises(TypeError, match="functions of general_deviation must have a method log_covering"):
+        capacity.general_deviation(functions, 100, 0.05, factor=2.0, divisor=2.0)

@@ -325,3 +325,9 @@ def test_many_dimensions(n_dims):
 def test_many_dimensions_of_a_kernel_that_is_not_radial_are_refused():
     with pytest.raises(ValueError, match="must be at most 20 for kernels that are not radial"):
         capacity.periodic_spectrum(ProductLaplace(1.0), 4.0, n_dims=25)
+
+
+@pytest.mark.parametrize("n_dims", [0, 1.5, np.nan, "a", None])
+def test_dimensions_of_wrapped_kernels_are_whole_numbers(n_dims):
+    with pytest.raises(ValueError, match="n_dims of wrap_error must be a whole number >= 1"):
+        capacity.wrap_error(Gaussian(1.0), 5.0, 2.0, n_dims=n_dims)

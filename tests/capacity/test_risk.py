@@ -172,3 +172,11 @@ def test_weights_and_other_kernels_are_refused():
         xi_alpha(conditional, X, LABELS)
     with pytest.raises(ValueError, match="must be the rows that SupportVectorClassifier was fitted on"):
         risk_bounds(SupportVectorClassifier(KERNEL).fit(X, LABELS), X, -LABELS)
+    with pytest.raises(ValueError, match=r"must hold the classes that SupportVectorClassifier was fitted on, .* got 6"):
+        risk_bounds(SupportVectorClassifier(KERNEL).fit(X, LABELS), X, LABELS + 7)
+
+
+def test_targets_that_do_not_differ_are_refused():
+    constant = np.ones(len(X))
+    with pytest.raises(ValueError, match="y of risk_bounds must differ between rows, got 1 only"):
+        risk_bounds(Regressor(KERNEL).fit(X, constant), X, constant)

@@ -291,7 +291,7 @@ def test_bands_are_whole_or_none():
 
 
 def test_an_interrupted_metric_is_no_metric():
-    metric = LearnedMetric("Exponential", rotation="none", callback=lambda iteration, _: iteration == 5)
+    metric = LearnedMetric("Exponential", rotation="none", callback=lambda iteration, _: iteration == 6)
     with pytest.warns(ConvergenceWarning), pytest.raises(KeyboardInterrupt):
         CellMachine(KernelRidge(metric=metric)).fit(X, y)
 

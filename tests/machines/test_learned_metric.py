@@ -254,7 +254,7 @@ def test_an_interrupted_metric_interrupts_the_machine(kind, presses):
 def test_a_callback_that_ends_at_once_leaves_a_metric():
     with pytest.warns(ConvergenceWarning):
         machine = KernelRidge(metric=QUICK, callback=lambda *_: True).fit(X, y)
-    assert machine.metric_.n_iter_ == 6
+    assert machine.metric_.n_iter_ == 7  # six scales, and one step from the best of them
     assert machine.score(X, y) > 0.5
 
 

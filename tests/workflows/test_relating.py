@@ -135,3 +135,9 @@ def test_work_that_is_stopped_before_anything_is_known_is_an_interrupt():
 )
 def test_p_values_in_words(p, words):
     assert p_in_words(p) == words
+
+
+def test_correlations_of_a_column_with_itself_are_not_above_one():
+    A = np.random.default_rng(0).normal(size=(7, 200))
+    assert np.all(relating._correlations(A, 3.0 * A) <= 1.0)
+    assert np.all(relating._correlations(A, -A) >= -1.0)

@@ -40,6 +40,15 @@ def check_norm(norm: Any, owner: str) -> float:
     return check_positive(norm, "norm", owner, "it bounds the norm of all functions of the class")
 
 
+def check_functions(functions: Any, owner: str) -> None:
+    """A class of functions, which knows its covering numbers."""
+    if not callable(getattr(functions, "log_covering", None)):
+        raise TypeError(
+            f"functions of {owner} must have a method log_covering(scale, n_samples), got {functions!r}; give a class "
+            "of functions such as KernelBall()."
+        )
+
+
 def check_share(value: Any, name: str, owner: str) -> float:
     """A number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:

@@ -9,20 +9,23 @@ from mercer.arrays import Array
 from mercer.capacity.checks import check_log_n, check_norm, check_scale
 from mercer.parameters import check_count
 
+# Entropy numbers stop falling there: by more steps than floats can count, which only makes them larger than need be.
+_MOST_STEPS = 2**1000
+
 
 def log_binomials(n: float, k: Array) -> Array:
     """Ln C(n, k), accurate for large n too."""
     return np.asarray(-np.log(n + 1) - betaln(n - k + 1, k + 1))
 
 
-def log_binomial(n: float, k: float) -> float:
-    """Ln C(n, k) of two numbers, exactly 0 for k = 0."""
-    return float(log_binomials(n, np.asarray(k))) if k > 0 else 0.0
+def log_multisets(n: float, k: float) -> float:
+    """Ln C(n + k, k), exactly 0 for k = 0; n and k are apart, since their sum loses the smaller one beside 1e16."""
+    return float(-np.log(n + k + 1) - betaln(n + 1, k + 1)) if 0 < k < np.inf else k
 
 
-def steps_below(x: float) -> int:
-    """The largest whole number below x, ⌈x⌉ - 1; x may have rounding errors."""
-    return max(int(np.ceil(x * (1 - 1e-12))) - 1, 0)
+def steps_below(x: float) -> float:
+    """The largest whole number below x, ⌈x⌉ - 1; x may have rounding errors, or be infinite."""
+    return max(float(np.ceil(x * (1 - 1e-12))) - 1.0, 0.0)
 
 
 def ball_log_covering(epsilon: float, n_samples: int, *, norm: float = 1.0, radius: float = 1.0) -> float:
@@ -54,8 +57,8 @@ def ball_log_covering(epsilon: float, n_samples: int, *, norm: float = 1.0, radi
     owner = "ball_log_covering"
     epsilon, m = check_scale(epsilon, owner), check_count(n_samples, "n_samples", owner)
     size = check_norm(norm, owner) * check_scale(radius, owner, "radius")
-    steps = steps_below((size / epsilon) ** 2)
-    return log_binomial(2.0 * m + steps, steps)
+    ratio = size / epsilon
+    return log_multisets(2.0 * m, steps_below(ratio * ratio))
 
 
 def ball_entropy_number(log_n: float, n_samples: int, *, norm: float = 1.0, radius: float = 1.0) -> float:
@@ -82,11 +85,11 @@ def ball_entropy_number(log_n: float, n_samples: int, *, norm: float = 1.0, radi
     owner = "ball_entropy_number"
     log_n, m = check_log_n(log_n, owner), check_count(n_samples, "n_samples", owner)
     low, high = 0, 1
-    while log_binomial(2.0 * m + high, high) <= log_n:
+    while high < _MOST_STEPS and log_multisets(2.0 * m, high) <= log_n:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if log_binomial(2.0 * m + middle, middle) <= log_n else (low, middle)
+        low, high = (middle, high) if log_multisets(2.0 * m, middle) <= log_n else (low, middle)
     return check_norm(norm, owner) * check_scale(radius, owner, "radius") / float(np.sqrt(low + 1.0))
 
 
@@ -121,8 +124,8 @@ def hull_log_covering(
     size = check_norm(norm, owner) * check_scale(bound, owner, "bound")
     if epsilon >= size:
         return 0.0
-    k = float(np.floor(2 * (size / epsilon) ** 2 * np.log(2 * m))) + 1
-    return log_binomial(2.0 * n_functions + k, k)
+    ratio = size / epsilon
+    return log_multisets(2.0 * n_functions, float(np.floor(2 * ratio * ratio * float(np.log(2 * m)))) + 1)
 
 
 def lipschitz_hull_log_covering(
@@ -160,8 +163,8 @@ def lipschitz_hull_log_covering(
     owner = "lipschitz_hull_log_covering"
     epsilon, n_dims = check_scale(epsilon, owner), check_count(n_dims, "n_dims", owner)
     norm, lipschitz = check_norm(norm, owner), check_scale(lipschitz, owner, "lipschitz")
-    side = epsilon / (norm * lipschitz * np.sqrt(n_dims))
-    per_axis = np.ceil(check_scale(extent, owner, "extent") / side)
+    bound, extent = check_scale(bound, owner, "bound"), check_scale(extent, owner, "extent")
+    per_axis = np.ceil(extent * norm * lipschitz * float(np.sqrt(n_dims)) / epsilon)
     if epsilon >= norm * bound:
         return 0.0
     if n_dims * np.log10(per_axis) > 300:

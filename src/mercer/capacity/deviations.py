@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer.arrays import Array
-from mercer.capacity.checks import check_delta, check_scale, check_share
+from mercer.capacity.checks import check_delta, check_functions, check_scale, check_share
 from mercer.capacity.covers import log_binomials
-from mercer.capacity.searches import least_count, least_root
+from mercer.capacity.searches import least_count, least_root, whole_above
 from mercer.parameters import check_choice, check_count, is_number
 
 if TYPE_CHECKING:
@@ -95,7 +95,12 @@ def hoeffding_samples(epsilon: float, delta: float, *, width: float = 1.0, sides
     """
     owner = "hoeffding_samples"
     ratio = check_scale(width, owner, "width") / check_scale(epsilon, owner)
-    return max(1, int(np.ceil(0.5 * ratio**2 * np.log(_sides(sides, owner) / check_delta(delta, owner)))))
+    return whole_above(0.5 * ratio * ratio * _log_inverse(_sides(sides, owner), check_delta(delta, owner)))
+
+
+def _log_inverse(factor: float, delta: float) -> float:
+    """Ln(factor/δ), also where the quotient overflows."""
+    return float(np.log(factor) - np.log(delta))
 
 
 def _sides(sides: int, owner: str) -> int:
@@ -256,8 +261,9 @@ def rademacher_samples(epsilon: float, delta: float, *, norm: float = 1.0, radiu
     """
     owner = "rademacher_samples"
     size = check_scale(norm, owner, "norm") * check_scale(radius, owner, "radius")
-    root = (2 * size + 3 * np.sqrt(np.log(2 / check_delta(delta, owner)) / 2)) / check_scale(epsilon, owner)
-    return max(1, int(np.ceil(root**2))) if epsilon < 1 else 1
+    log_term = _log_inverse(2, check_delta(delta, owner))
+    root = (2 * size + 3 * float(np.sqrt(log_term / 2))) / check_scale(epsilon, owner)
+    return whole_above(root * root) if epsilon < 1 else 1
 
 
 def deviation(
@@ -301,6 +307,7 @@ def deviation(
     """
     owner = "deviation"
     m, delta = check_count(n_samples, "n_samples", owner), check_delta(delta, owner)
+    check_functions(functions, owner)
     slope, largest = loss_constants(loss, loss_range, owner)
 
     def excess(epsilon: float) -> float:
@@ -326,10 +333,12 @@ def samples_needed(
     """
     owner = "samples_needed"
     epsilon, delta = check_scale(epsilon, owner), check_delta(delta, owner)
+    check_functions(functions, owner)
     slope, largest = loss_constants(loss, loss_range, owner)
     if epsilon >= largest:
         return 1
-    first = int(np.ceil(2 * (largest / epsilon) ** 2))
+    ratio = largest / epsilon
+    first = whole_above(2 * ratio * ratio)
     return least_count(lambda m: _log_failure(functions, m, epsilon, slope, largest) <= np.log(delta), first)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from mercer.arrays import Array
-from mercer.capacity.checks import check_delta, check_scale
+from mercer.capacity.checks import check_delta, check_functions, check_scale
 from mercer.capacity.deviations import Deviation, FunctionClass
 from mercer.capacity.ellipsoids import Interval
 from mercer.capacity.searches import least_root
@@ -138,6 +138,7 @@ def general_deviation(
     m, delta = check_count(n_samples, "n_samples", owner), check_delta(delta, owner)
     c1, c2 = check_scale(factor, owner, "factor"), check_scale(divisor, owner, "divisor")
     beta, largest = check_scale(power, owner, "power"), check_scale(largest, owner, "largest")
+    check_functions(functions, owner)
 
     def excess(epsilon: float) -> float:
         return float(np.log(c1 / delta)) + functions.log_covering(epsilon, m) - epsilon**beta * m / c2

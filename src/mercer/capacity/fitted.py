@@ -35,6 +35,7 @@ def fitted_programs(machine: Any, X: Any, y: Any, sample_weight: Any, owner: str
         )
     check_is_fitted(machine, "dual_coef_")
     parts = machine.programs(X, y, sample_weight)
+    _check_classes(machine, y, owner)
     gaps = np.atleast_1d(np.asarray(machine.gap_, dtype=np.float64))
     for part, gap in zip(parts, gaps, strict=True):
         allowed = _SLACK * max(abs(gap), float(machine.tol), 1e-6)
@@ -45,6 +46,18 @@ def fitted_programs(machine: Any, X: Any, y: Any, sample_weight: Any, owner: str
                 "and a machine that was not reduced."
             )
     return parts
+
+
+def _check_classes(machine: Any, y: Any, owner: str) -> None:
+    """Refuse classes with other names, which have the same programs but are none that the machine predicts."""
+    if not hasattr(machine, "classes_"):
+        return
+    others = set(np.unique(y).tolist()) - set(machine.classes_.tolist())
+    if others:
+        raise ValueError(
+            f"y of {owner} must hold the classes that {type(machine).__name__} was fitted on, "
+            f"{machine.classes_.tolist()}, got {min(others)!r}; give what fit was given."
+        )
 
 
 @dataclass

@@ -62,6 +62,7 @@ def wrap_error(kernel: Kernel, period: float, diameter: float, *, n_dims: int = 
     """
     owner = "wrap_error"
     diameter, period = check_scale(diameter, owner, "diameter"), check_scale(period, owner, "period")
+    n_dims = check_count(n_dims, "n_dims", owner)
     if not isinstance(kernel, Kernel) or not kernel.stationary:
         raise TypeError(
             f"kernel of {owner} must be stationary, got {kernel!r}; bring the columns to one scale and give the kernel "

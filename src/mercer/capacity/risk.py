@@ -324,6 +324,10 @@ class _Numbers(_Table):
     def state(self) -> None:
         y = self.y.astype(np.float64)
         self.largest, self.constant = float(np.ptp(y)), float(np.mean(np.abs(y - np.median(y))))
+        if not self.largest > 0:
+            raise ValueError(
+                f"y of risk_bounds must differ between rows, got {y[0]:g} only; errors are clipped at the range of y."
+            )
         clipped, new = f"errors clipped at {self.largest:.4g}", "the error on new rows"
         errors = np.minimum(np.abs(y - self.machine.predict(self.X)), self.largest)
         self.add(

@@ -32,13 +32,18 @@ def least_of(cost: Callable[[int], float], first: int, last: int) -> float:
     return min(known.values())
 
 
+def whole_above(x: float) -> int:
+    """The least number of samples, one or more, that is x or more; refused where nobody can have so many."""
+    if not x <= _LARGEST:
+        raise ValueError(f"More than {_LARGEST:.0e} samples are needed; ask for a larger deviation.")
+    return max(1, int(np.ceil(x)))
+
+
 def least_count(holds: Callable[[int], bool], first: int = 1) -> int:
     """The least whole number from `first` on where a condition holds that stays true from there on."""
-    low, high = first - 1, first
+    low, high = first - 1, whole_above(first)
     while not holds(high):
-        if high > _LARGEST:
-            raise ValueError(f"More than {_LARGEST:.0e} samples are needed; ask for a larger deviation.")
-        low, high = high, 2 * high
+        low, high = high, whole_above(2 * high)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -82,8 +82,8 @@ def _seconds(value: float | None) -> float | None:
 
 
 def _confidence(value: float) -> float:
-    if not 0 < value < 1:
-        raise typer.BadParameter(f"must be between 0 and 1, got {value}.")
+    if not 0 < 1.0 - value < 1:  # nor so close to 0 that rounding takes it away
+        raise typer.BadParameter(f"must be between 0 and 1, such as 0.95, got {value}.")
     return value
 
 

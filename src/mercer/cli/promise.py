@@ -22,13 +22,21 @@ def promise_command(
         raise typer.BadParameter(f"must be between 0 and 1, got {error}.", param_hint="--error")
     with conversation(quiet, as_json) as talk:
         from mercer.capacity import samples_for_promise
+        from mercer.tables.columns import counted
+        from mercer.tables.errors import OptionError
 
-        n = samples_for_promise(error, 1.0 - confidence, n_errors=errors)
+        try:
+            n = samples_for_promise(error, 1.0 - confidence, n_errors=errors)
+        except ValueError as refused:  # more rows than can be counted
+            raise OptionError(
+                f"No table has enough rows to promise an error below {error:g} with --errors {errors}; "
+                "give a larger --error, or fewer --errors."
+            ) from refused
         allowed = {0: "if none of them is wrong", 1: "if at most one of them is wrong"}
         words = allowed.get(errors, f"if at most {errors:,} of them are wrong")
         summary = {"kind": "promise", "error": error, "confidence": confidence, "n_errors": errors, "n_rows": n}
         talk.conclude(
             summary,
-            f"Hold out {n:,} rows: {words}, an error below {100 * error:.4g}% can be promised with "
+            f"Hold out {counted(n, 'row', 'rows')}: {words}, an error below {100 * error:.4g}% can be promised with "
             f"{100 * confidence:.4g}% confidence.",
         )

@@ -88,7 +88,7 @@ def check_kernel(
     >>> from mercer.kernels import Gaussian, check_kernel
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> sorted(check_kernel(Gaussian(width=0.7), X).errors)
-    ['clone', 'diagonal', 'distance', 'gradient', 'positivity', 'spectrum', 'symmetry', 'translation']
+    ['clone', 'diagonal', 'distance', 'gradient', 'log spectrum', 'positivity', 'spectrum', 'symmetry', 'translation']
     >>> check_kernel(lambda x, y: np.tanh(x @ y - 1), X)
     Traceback (most recent call last):
     ...

@@ -190,7 +190,7 @@ class TableSchema:
         if absent and (not allow_missing_columns or len(absent) == len(self.columns)):
             raise InputError(
                 f"The table must have the columns that the model was made from, got none called {some_of(absent)}; add "
-                "them, or take their entries as missing with --impute."
+                "them; `mercer predict` and `mercer apply` also take their entries as missing with --impute."
             )
         known = {column.name for column in self.columns} | set(self.left_out)
         extra = [name for name in frame.columns if name not in known]

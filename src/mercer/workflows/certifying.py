@@ -69,8 +69,9 @@ class Certification:
         else:
             unit = self.target.unit
             text = (
-                f"Mean absolute error {self.error:.3g}{unit} on {self.n:,} rows; below {self.bound:.3g}{unit} with "
-                f"{100 * self.confidence:.4g}% confidence, errors clipped at {self.largest_error:.3g}{unit}."
+                f"Mean absolute error {self.error:.3g}{unit} on {counted(self.n, 'row', 'rows')}; "
+                f"below {self.bound:.3g}{unit} with {100 * self.confidence:.4g}% confidence, "
+                f"errors clipped at {self.largest_error:.3g}{unit}."
             )
         if self.vacuous:
             text += " That is vacuous: the best constant is no worse. More rows make a closer bound."
@@ -126,6 +127,7 @@ def certify(
     predicted = model.predict(X)[model.target.name].to_numpy()
     if model.target.classes is not None:
         wrong = predicted != truth[known]
+        notes += _said_of_classes(model.target, truth[known], column, largest_error)
         promise = HeldOutPromise.of(wrong, confidence)
         constant = 1.0 - float(np.unique(truth[known], return_counts=True)[1].max()) / len(wrong)
         return Certification(
@@ -140,6 +142,21 @@ def certify(
     return Certification(
         model.target, len(errors), 0, float(errors.mean()), bound, confidence, largest, constant, notes
     )
+
+
+def _said_of_classes(target: Target, truth: Array, column: str, largest_error: float | None) -> list[str]:
+    """What to know of classes: those that were not learned, which are another column's or new, and a useless option."""
+    new = truth[~np.isin(truth, list(target.classes or ()))]
+    notes = []
+    if len(new):
+        rows = counted(len(new), "row holds a class", "rows hold classes")
+        notes.append(
+            f"{column}: {rows} that the machine has not learned, such as {new[0]!r}; they count as wrong: is this the "
+            "column with the truth?"
+        )
+    if largest_error is not None:
+        notes.append("--largest-error is for numbers; classes do not need it.")
+    return notes
 
 
 def _deviation(target: Target) -> float:

@@ -191,7 +191,8 @@ def _correlations(A: Array, B: Array) -> Array:
     """Correlations of columns with columns; 0 where one of them is constant."""
     A, B = A - A.mean(axis=0), B - B.mean(axis=0)
     lengths = np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0)
-    return np.asarray(np.divide((A * B).sum(axis=0), lengths, out=np.zeros(A.shape[1]), where=lengths > 0))
+    cosines = np.divide((A * B).sum(axis=0), lengths, out=np.zeros(A.shape[1]), where=lengths > 0)
+    return np.asarray(np.clip(cosines, -1.0, 1.0))  # rounding may take them beyond
 
 
 def _lost(
