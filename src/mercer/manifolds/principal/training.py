@@ -154,7 +154,8 @@ class _Trainer:
     def trained(self, previous: ManifoldFit | None) -> Training:
         """The whole of it."""
         if previous is not None and self._suits(previous):
-            penalty = previous.penalty if self._settings.penalty is None else self._penalty
+            # Where a model was chosen, its penalty is that for all rows.
+            penalty = previous.penalty if self._chooses or self._settings.penalty is None else self._penalty
             return self._described(self._resumed(previous.map, self._basis_after(previous), penalty), "warm_start")
         if self._chooses:
             return self._chosen()
