@@ -24,7 +24,6 @@ Kind = Literal["estimate", "guarantee"]
 
 # Scales of margins that are tried, from the radius of the data in factors of 1/√2.
 _N_MARGINS = 60
-_KNOWN = "too small: the machine knows these rows"
 
 
 @dataclass(frozen=True)

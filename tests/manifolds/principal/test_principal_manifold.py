@@ -9,8 +9,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from mercer import GenerativeTopographicMap, PrincipalManifold
 from mercer.datasets import make_arc, make_s_sheet, make_spiral, make_torus
 from mercer.kernels import Gaussian, Periodized, ThinPlate
-from mercer.manifolds import fit_manifold
+from mercer.manifolds import Length, fit_manifold
 from mercer.manifolds.principal import training
+from mercer.regularizers import as_map_penalty
 from tests.manifolds.latent.test_starts import alignment
 
 BOX = np.linspace(-1, 1, 1000)[:, None]
@@ -348,6 +349,29 @@ def test_refuses_bad_parameters(parameters, message):
     X, _ = make_arc(60, random_state=0)
     with pytest.raises(ValueError, match=message):
         PrincipalManifold(**{"n_components": 1, **parameters}).fit(X)
+
+
+@pytest.mark.parametrize("assignment", ["hard", "soft"])
+def test_a_warm_start_has_the_parameters_that_were_set_since(assignment):
+    X, _ = make_arc(60, noise=0.05, random_state=0)
+    model = PrincipalManifold(1, width=0.4, penalty=1e-3, assignment=assignment, warm_start=True).fit(X)
+    model.set_params(penalty=0.1, width=0.8, n_nodes=7).fit(X)
+    assert (model.init_, model.penalty_, model.kernel_.width, len(model.nodes_)) == ("warm_start", 0.1, 0.8, 7)
+    if assignment == "hard":
+        np.testing.assert_allclose(model.objective_, clone(model).fit(X).objective_, rtol=1e-2)
+    basis = model.fit_.map.basis
+    assert model.fit(X).fit_.map.basis is basis
+
+
+@pytest.mark.parametrize("regularizer", ["l1", "group_l1", "l2", "length"])
+@pytest.mark.parametrize("width", [0.4, "auto"])
+def test_a_warm_start_may_have_another_regularizer(regularizer, width):
+    X, _ = make_arc(40, noise=0.05, random_state=0)
+    model = PrincipalManifold(1, width=width, penalty=1e-3, tol=1e-3, warm_start=True).fit(X)
+    model.set_params(regularizer=regularizer, width="auto" if regularizer == "length" else width).fit(X)
+    assert isinstance(model.kernel_, Length) == (regularizer == "length")
+    norm = as_map_penalty(regularizer).of_map(model.dual_coef_, model.kernel_(model.nodes_))
+    np.testing.assert_allclose(model.objective_, model.quantization_error(X) + 1e-3 * norm, rtol=1e-6)
 
 
 @pytest.mark.parametrize("callback", [3, "print"])

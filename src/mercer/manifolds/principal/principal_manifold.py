@@ -85,7 +85,7 @@ class PrincipalManifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         The fit ends when three iterations in a row gain less than this share of the objective; a soft one when a step
         gains less than ten times this in log density per entry, or thirty times for surfaces.
     warm_start : bool
-        Start from the last fit, if there is one with as many coordinates.
+        Start from the last fit, if there is one with as many coordinates; what it chose and is "auto" remains.
     verbose : bool
         Whether to show a progress bar.
     callback : callable, optional

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays import Array
+from mercer.manifolds.latent.kernels import Length
 from mercer.manifolds.latent.maps import LatentBasis
 from mercer.manifolds.latent.rotation import Rotation, rotation_of
 from mercer.manifolds.latent.starts import filled, start_coordinates
@@ -153,7 +154,9 @@ class _Trainer:
     def trained(self, previous: ManifoldFit | None) -> Training:
         """The whole of it."""
         if previous is not None and self._suits(previous):
-            return self._described(self._resumed(previous.map, previous.map.basis, previous.penalty), "warm_start")
+            # Where a model was chosen, its penalty is that for all rows.
+            penalty = previous.penalty if self._chooses or self._settings.penalty is None else self._penalty
+            return self._described(self._resumed(previous.map, self._basis_after(previous), penalty), "warm_start")
         if self._chooses:
             return self._chosen()
         init, start = self._start()
@@ -167,11 +170,19 @@ class _Trainer:
             fit = self._resumed(fit.map, fit.map.basis, fit.penalty)
         return self._described(fit, init)
 
+    def _basis_after(self, previous: ManifoldFit) -> LatentBasis:
+        """What the settings give; the functions that were chosen before where these leave them open."""
+        old = previous.map.basis
+        is_open = {"n_components", "topology", "width"} & set(self._settings.left_open)
+        return old if is_open or _functions(old) == _functions(self._basis) else self._basis
+
     def _suits(self, previous: ManifoldFit) -> bool:
         old, new, left = previous.map.basis.space, self._basis.space, self._settings.left_open
         same_number = old.n_dims == new.n_dims or "n_components" in left
         same_kind = old.topology == new.topology or "topology" in left or "n_components" in left
-        return same_number and same_kind and previous.kind == "manifold"
+        basis = self._basis_after(previous)
+        same_norm = basis.whitened == self._basis.whitened and _is_of_length(basis) == _is_of_length(self._basis)
+        return same_number and same_kind and same_norm and previous.kind == "manifold"
 
     def _described(self, fit: ManifoldFit, init: str, **more: Any) -> Training:
         """A fit with its density, after EM with rows that are filled again and the hard iterations at its end."""
@@ -279,6 +290,15 @@ class _Trainer:
             return []
         sizes = itertools.takewhile(lambda size: size > 2 * TUNING.start_rows, (m // 4**k for k in itertools.count(1)))
         return [self._some, *(self._sampled(size) for size in reversed(list(sizes)))]
+
+
+def _functions(basis: LatentBasis) -> tuple[Any, ...]:
+    """What makes functions equal: kernels are objects, and compared by their parameters."""
+    return basis.space, basis.sides, basis.linear, basis.whitened, repr(basis.kernel)
+
+
+def _is_of_length(basis: LatentBasis) -> bool:
+    return isinstance(basis.kernel, Length)
 
 
 def _falling(penalty: float, annealing: int) -> list[float]:
