@@ -25,9 +25,14 @@ INVERSES = ("inverse_transform", "density", "tangent", "metric")
 
 def models():
     """Each estimator of the package with its parameters by default, and some in other settings."""
+    needed = {
+        "RejectingClassifier": mercer.SupportVectorClassifier(),
+        "AmortizedMap": mercer.KernelPCA(2),
+        "KernelDenoiser": 0.1,
+    }
     for name in sorted(set(mercer._ESTIMATORS) - {"RelevantDimensions"}):  # which is not used after its fit
         estimator = getattr(mercer, name)
-        yield name, estimator(mercer.SupportVectorClassifier()) if name == "RejectingClassifier" else estimator()
+        yield name, estimator(needed[name]) if name in needed else estimator()
     short = {"init": "pca", "max_iter": 5, "random_state": 0}
     yield "quartic", mercer.UnsupervisedKernelRegression(1, density_kernel="quartic", **short)
     yield "feature space", mercer.UnsupervisedKernelRegression(2, feature_kernel=L1(), **short)

@@ -70,6 +70,8 @@ class Alternation(ManifoldSolver):
         run = Run[_State](replace(stopping, tol=-1.0), "Principal manifold", tell=tell)
         with single_threaded_blas, run:  # once, since to set the limit takes longer than a small product
             run.follow(_iterates(problem, start, stopping.tol))
+            if run.last is not None and run.last.status is not None:  # `Run` tells of those that it goes on from
+                tell(run.n_iter, run.last.state)
         # Values never rise. Without a first one, to ask for the best raises the interrupt again.
         last = run.last.state if run.last else run.state
         with single_threaded_blas:
